@@ -1,0 +1,12 @@
+"""The one error a person can cause. The command line prints it as one line and exits with 2."""
+
+from __future__ import annotations
+
+
+class BadInput(Exception):  # noqa: N818 - it names what is bad; every error is an error
+    """Something from outside is wrong: names the file, the row where there is one, and the remedy."""
+
+    def __init__(self, where: str, why: str, remedy: str, row: int | None = None) -> None:
+        place = where if row is None else f"{where}, row {row}"
+        super().__init__(f"{place}: {why}; {remedy}")
+        self.where, self.why, self.remedy, self.row = where, why, remedy, row

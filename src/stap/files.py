@@ -1,0 +1,27 @@
+"""Write beside and rename: whatever happens, the old file or the whole new one is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stap.errors import BadInput
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a draft path in the same folder; on a clean exit it becomes `path`, otherwise it is removed."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        draft.touch()
+    except OSError as error:
+        raise BadInput(str(path), f"cannot write here ({error.strerror})", "choose another place") from None
+    try:
+        yield draft
+        with open(draft, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

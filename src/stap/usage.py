@@ -1,0 +1,79 @@
+"""The usage table: the one form every log takes, and the only border at which it is checked.
+
+A usage is (user, app, start, end): one person had one app in front from `start` to `end`, on that person's wall clock.
+Records are what a logger wrote; `merge` turns records into usages.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from stap.errors import BadInput
+from stap.files import replacing
+
+TIME = pl.Datetime("us")
+SCHEMA: dict[str, pl.DataType] = {"user": pl.String(), "app": pl.String(), "start": TIME, "end": TIME}
+
+
+def merge(records: pl.DataFrame) -> pl.DataFrame:
+    """Join neighbouring records of the same app, clip overlaps, sort by user and start.
+
+    Records that start at the same instant keep the order they came in, so a log's own order decides.
+    """
+    records = _sorted(records)
+    new = ((pl.col("user") != pl.col("user").shift()) | (pl.col("app") != pl.col("app").shift())).fill_null(True)
+    usages = (
+        records.lazy()
+        .with_columns(new.alias("new"))
+        .with_columns(pl.col("new").cum_sum().alias("usage"))
+        .with_columns(pl.col("end").max().over("usage"))  # "end of the last": the latest instant any of them covers
+        .filter("new")
+        .select("user", "app", "start", "end")
+        .collect()
+    )
+    next_start = pl.when(pl.col("user").shift(-1) == pl.col("user")).then(pl.col("start").shift(-1))
+    return usages.with_columns(pl.min_horizontal("end", next_start))
+
+
+def _sorted(records: pl.DataFrame) -> pl.DataFrame:
+    """By user, then start, stable. Most logs are in order already, and looking is far cheaper than sorting."""
+    user, start = pl.col("user"), pl.col("start")
+    back = (user < user.shift()) | ((user == user.shift()) & (start < start.shift()))
+    if records.select(back.any()).item():
+        return records.sort("user", "start", maintain_order=True)
+    return records
+
+
+def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
+    """The border check: the columns, their types, no nulls, end >= start. Inside the house nobody checks again."""
+    missing = [name for name in SCHEMA if name not in table.columns]
+    if missing:
+        raise BadInput(where, f"no column {missing[0]!r}", "a usage table has user, app, start, end")
+    try:
+        table = table.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
+    except pl.exceptions.PolarsError as error:
+        why = f"a column has the wrong type ({str(error).splitlines()[0]})"
+        raise BadInput(where, why, "user and app are text, start and end are times") from None
+    if table.is_empty():
+        raise BadInput(where, "no app usage in it", "check that it is the right file, or try --keep-system")
+    for bad, why in (
+        (pl.any_horizontal(pl.all().is_null()), "an empty field"),
+        (pl.col("end") < pl.col("start"), "end before start"),
+    ):
+        row = table.select(bad.arg_max(), bad.any().alias("any"))
+        if row["any"][0]:
+            raise BadInput(where, why, "mend the row or leave it out", row.item(0, 0) + 1)
+    return table
+
+
+def save(table: pl.DataFrame, path: Path) -> None:
+    """Write .parquet or .csv, beside and renamed: a reader never sees half a file."""
+    if path.suffix not in (".parquet", ".csv"):
+        raise BadInput(str(path), f"cannot write {path.suffix or 'a file without an ending'}", "use .parquet or .csv")
+    with replacing(path) as draft:
+        if path.suffix == ".parquet":
+            table.write_parquet(draft)
+        else:
+            table.write_csv(draft, datetime_format="%Y-%m-%d %H:%M:%S%.6f")

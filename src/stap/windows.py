@@ -1,0 +1,90 @@
+"""Filter users, split them, cut their usages into windows, pad, encode: what the model is trained and tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stap.events import CLOSE, NO_LABEL, OPEN, Bools, Corpus, Ints, Longs, hour_of_day, interleave
+from stap.shuffle import apply
+
+VOCABULARY = 200  # V of the paper
+CONTEXT = 4096  # L of the paper, in events
+
+
+def filter_users(corpus: Corpus, vocabulary: int = VOCABULARY) -> Corpus:
+    """Drop users with more distinct apps than phi has room for."""
+    return corpus.select(np.flatnonzero(corpus.app_counts <= vocabulary))
+
+
+def split_users(count: int, ratios: Sequence[int], seed: int) -> list[Longs]:
+    """Users 0..count-1 in random parts whose sizes are as near to the ratios as whole people allow; nobody is left out.
+
+    (7, 1, 2) of 846 is 592 + 85 + 169. Where two parts round equally well the first one gets the extra user.
+    """
+    exact = np.array(ratios) * count / sum(ratios)
+    sizes = np.floor(exact).astype(np.int64)
+    short = count - int(sizes.sum())
+    sizes[np.argsort(-np.round(exact - sizes, 9), kind="stable")[:short]] += 1
+    order = np.random.default_rng(seed).permutation(count)
+    return [np.sort(part) for part in np.split(order, np.cumsum(sizes)[:-1])]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Where each window lies in the corpus: its user, its first usage, how many usages it holds (at most L/2)."""
+
+    user: Longs
+    first: Longs
+    usages: Longs
+    context: int  # L, in events
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+
+def cut(corpus: Corpus, context: int = CONTEXT) -> Windows:
+    """Each user's usages in pieces of L/2; the last piece may be shorter."""
+    if context < 2 or context % 2:
+        raise ValueError(f"a window holds whole usages: its length in events must be even, not {context}")
+    half = context // 2
+    sizes = np.diff(corpus.offsets)
+    pieces = -(-sizes // half)
+    user = np.repeat(np.arange(len(sizes)), pieces)
+    piece = np.arange(len(user)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    first = corpus.offsets[user] + piece * half
+    return Windows(user, first, np.minimum(half, corpus.offsets[user + 1] - first), context)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Encoded windows, (n, L) each. Padded positions have valid = False, label = NO_LABEL and app 0."""
+
+    app: Ints
+    action: NDArray[np.int8]
+    minutes: NDArray[np.float32]  # since the window's first event: minutes since 1970 would drown the angle in float32
+    hour: NDArray[np.float32]
+    label: Ints  # NO_LABEL also at a user's very last usage
+    valid: Bools
+
+
+def encode(corpus: Corpus, windows: Windows, which: Longs, phi: Ints) -> Batch:
+    """Windows `which`, with phi[i] (V,) for the i-th of them, as event arrays ready for a model."""
+    step = np.arange(windows.context // 2)
+    here = step < windows.usages[which, None]  # (n, L/2)
+    row = np.where(here, windows.first[which, None] + step, windows.first[which, None])
+    app = np.where(here, apply(phi, corpus.app[row]), 0)
+    label = np.where(here, apply(phi, corpus.label[row]), NO_LABEL)
+    origin = corpus.start[windows.first[which], None]
+    start, end = (np.where(here, time[row] - origin, 0.0) for time in (corpus.start, corpus.end))
+    return Batch(
+        app=np.repeat(app, 2, axis=1).astype(np.int32),
+        action=np.tile(np.array([OPEN, CLOSE], np.int8), (len(which), len(step))),
+        minutes=interleave(start, end).astype(np.float32),
+        hour=interleave(*(hour_of_day(time + origin) for time in (start, end))).astype(np.float32),
+        label=np.repeat(label, 2, axis=1).astype(np.int32),
+        valid=np.repeat(here, 2, axis=1),
+    )
