@@ -22,7 +22,7 @@ def draw(seed: int, epoch: int, windows: ArrayLike, vocabulary: int) -> Ints:
     The non-shuffle ablation is the same call with epoch 0 and the windows' users in place of the windows.
     """
     windows = np.asarray(windows, np.uint64)
-    stream = _mix(_mix(np.uint64(seed % 2**64)) ^ np.uint64(epoch))
+    stream = _mix(_mix(np.array([seed], np.uint64)) ^ np.uint64(epoch))
     row = _mix(_mix(windows ^ stream))[:, None]
     keys = _mix(row + np.arange(1, vocabulary + 1, dtype=np.uint64) * _GOLDEN)
     return np.argsort(keys, axis=1, kind="stable").astype(np.int32)
@@ -43,16 +43,16 @@ def invert(phi: Ints, app_counts: Longs) -> Ints:
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def _mix(x: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """splitmix64's finaliser: neighbouring inputs come out unrelated."""
-    x = np.asarray(x, np.uint64) + _GOLDEN
+    x = x + _GOLDEN
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
+    return x ^ (x >> np.uint64(31))
 
 
 class OnlinePhi:
-    """phi that grows: a new app takes a random free index, or, when all are taken, that of the app unused for longest."""
+    """phi that grows: a new app takes a random free index, or, when all are taken, the least recently used app's."""
 
     def __init__(self, vocabulary: int, seed: int = 0) -> None:
         self._free = np.random.default_rng(seed).permutation(vocabulary).tolist()
