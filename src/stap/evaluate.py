@@ -1,0 +1,117 @@
+"""Score any predictor on any corpus, in either protocol. docs/protocol.md says what, when, against which candidates.
+
+stream: one pass in time order over a user's whole history, candidates are the apps seen so far.
+paper:  window by window, a fresh start at each window, candidates are all apps of the user's whole history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stap.events import CLOSE, NO_LABEL, OPEN, Bools, Corpus, Ints, Longs, hour_of_day
+from stap.metrics import DEEPEST, MISS, intervals, summary
+from stap.predictors.base import Event, Predictor, Ranking
+from stap.windows import CONTEXT, cut, filter_users
+
+PROTOCOLS = ("stream", "paper")
+Maker = Callable[[], Predictor]
+Progress = Callable[[int], None]  # called with the number of usages just done
+
+
+def _quiet(_: int) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The rank of the label at every scored position: n positions, in order of user and time."""
+
+    users: tuple[str, ...]
+    user: Longs  # (n,) index into users
+    opened: Bools  # (n,) the position is just after an open; otherwise just after a close
+    rank: Ints  # (n,) from 1; MISS where the label was not listed
+
+
+def stream(corpus: Corpus, make: Maker, progress: Progress = _quiet) -> Ranks:
+    """The honest protocol: the predictor sees what a product would see, once, in order."""
+
+    def rank_user(user: int) -> list[int]:
+        rows = corpus.usages_of(user)
+        labels = [corpus.apps[user][code] if code != NO_LABEL else None for code in corpus.label[rows].tolist()]
+        return _replay(make(), _events(corpus, user, rows), labels)
+
+    return _collect(corpus, ((user, rank_user(user)) for user in range(len(corpus.users))), progress)
+
+
+def paper(corpus: Corpus, make: Maker, context: int = CONTEXT, progress: Progress = _quiet) -> Ranks:
+    """The paper's protocol; users with more than V apps are left out, as there."""
+    corpus = filter_users(corpus)
+    windows = cut(corpus, context)
+
+    def rank_window(user: int, first: int, usages: int) -> list[int]:
+        names, rows = corpus.apps[user], slice(first, first + usages)
+        labels = [names[code] if code != NO_LABEL else None for code in corpus.label[rows].tolist()]
+        # Apps not listed are all tied for the last places, and a tie counts against the predictor.
+        return _replay(make(), _events(corpus, user, rows), labels, unlisted=len(names))
+
+    pieces = zip(windows.user.tolist(), windows.first.tolist(), windows.usages.tolist(), strict=True)
+    return _collect(corpus, ((piece[0], rank_window(*piece)) for piece in pieces), progress)
+
+
+def _events(corpus: Corpus, user: int, rows: slice) -> Iterator[tuple[Event, Event]]:
+    """(open, close) of each usage, with real app names."""
+    names = corpus.apps[user]
+    start, end = corpus.start[rows], corpus.end[rows]
+    columns = (corpus.app[rows], start, hour_of_day(start), end, hour_of_day(end))
+    for code, opens, open_hour, closes, close_hour in zip(*(c.tolist() for c in columns), strict=True):
+        yield Event(names[code], OPEN, opens, open_hour), Event(names[code], CLOSE, closes, close_hour)
+
+
+def _replay(
+    predictor: Predictor, usages: Iterator[tuple[Event, Event]], labels: list[str | None], unlisted: int = MISS
+) -> list[int]:
+    """Ranks after each open and each close, alternating."""
+    ranks: list[int] = []
+    for pair, label in zip(usages, labels, strict=True):
+        for event in pair:
+            predictor.observe(event)
+            if label is not None:
+                ranks.append(_place(predictor.rank(DEEPEST), label, unlisted))
+    return ranks
+
+
+def _place(ranking: Ranking, label: str, unlisted: int) -> int:
+    for place, (app, _) in enumerate(ranking, 1):
+        if app == label:
+            return place
+    return unlisted
+
+
+def _collect(corpus: Corpus, pieces: Iterator[tuple[int, list[int]]], progress: Progress) -> Ranks:
+    users, ranks = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    for user, places in pieces:
+        users.append(np.full(len(places), user, np.int64))
+        ranks.append(np.array(places, np.int32))
+        progress(len(places) // 2)
+    rank = np.concatenate(ranks)
+    return Ranks(corpus.users, np.concatenate(users), np.arange(len(rank)) % 2 == 0, rank)
+
+
+def report(ranks: Ranks, protocol: str) -> dict[str, Any]:
+    """One predictor's entry of the JSON: pooled, interval, both kinds of position, and every user.
+
+    stream scores a usage once, after its close; paper scores every event, as the paper does.
+    """
+    scored = ~ranks.opened if protocol == "stream" else np.ones(len(ranks.rank), bool)
+    rank, user = ranks.rank[scored], ranks.user[scored]
+    return {
+        "pooled": summary(rank),
+        "interval": intervals(rank, user),
+        "open": summary(ranks.rank[ranks.opened]),
+        "close": summary(ranks.rank[~ranks.opened]),
+        "users": {ranks.users[u]: summary(rank[user == u]) for u in np.unique(user).tolist()},
+    }
