@@ -1,0 +1,31 @@
+"""The classical predictors by name. Each call makes a fresh one: one person, one predictor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stap.errors import BadInput
+from stap.predictors.base import Event, Predictor, Ranking
+from stap.predictors.blend import Blend
+from stap.predictors.markov import Markov
+from stap.predictors.mfu import MostFrequent
+from stap.predictors.mru import MostRecent, Previous
+from stap.predictors.ppm import Ppm
+
+__all__ = ["CLASSICAL", "Event", "Predictor", "Ranking", "make"]
+
+CLASSICAL: dict[str, Callable[[], Predictor]] = {
+    "mfu": MostFrequent,
+    "mru": MostRecent,
+    "previous": Previous,
+    "markov": Markov,
+    "ppm": Ppm,
+    "blend": Blend,
+}
+
+
+def make(name: str) -> Predictor:
+    """A fresh predictor for one person."""
+    if name not in CLASSICAL:
+        raise BadInput("predictors", f"no predictor {name!r}", f"known are {', '.join(CLASSICAL)}")
+    return CLASSICAL[name]()

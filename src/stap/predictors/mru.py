@@ -1,0 +1,35 @@
+"""Most recently used, twice: as the paper has it, and as a rival should be."""
+
+from __future__ import annotations
+
+from stap.events import OPEN
+from stap.predictors.base import Event, Ranking
+from stap.predictors.order import Recency
+
+
+class MostRecent:
+    """The paper's MRU: latest first, the current app at the head, where it is never right.
+
+    The order is all that it knows. Its r-th place gets 1 / (r (r + 1)): falling, heavy-tailed, and 1 in sum.
+    """
+
+    _skip = 0
+
+    def __init__(self) -> None:
+        self._recency = Recency()
+        self._current: str | None = None
+
+    def observe(self, event: Event) -> None:
+        if event.action == OPEN and event.app != self._current:
+            self._recency.touch(event.app)
+            self._current = event.app
+
+    def rank(self, k: int) -> Ranking:
+        apps = self._recency.apps[self._skip : self._skip + max(k, 0)]
+        return [(app, 1.0 / (place * (place + 1))) for place, app in enumerate(apps, 1)]
+
+
+class Previous(MostRecent):
+    """Back to the app before this one: MRU without the current app, which merging makes impossible as the next."""
+
+    _skip = 1
