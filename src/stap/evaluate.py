@@ -6,8 +6,9 @@ paper:  window by window, a fresh start at each window, candidates are all apps 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def stream(corpus: Corpus, make: Maker, progress: Progress = _quiet) -> Ranks:
     def rank_user(user: int) -> list[int]:
         rows = corpus.usages_of(user)
         labels = [corpus.apps[user][code] if code != NO_LABEL else None for code in corpus.label[rows].tolist()]
-        return _replay(make(), _events(corpus, user, rows), labels)
+        return _replay(make(), events_of(corpus, user, rows), labels)
 
     return _collect(corpus, ((user, rank_user(user)) for user in range(len(corpus.users))), progress)
 
@@ -56,13 +57,13 @@ def paper(corpus: Corpus, make: Maker, context: int = CONTEXT, progress: Progres
         names, rows = corpus.apps[user], slice(first, first + usages)
         labels = [names[code] if code != NO_LABEL else None for code in corpus.label[rows].tolist()]
         # Apps not listed are all tied for the last places, and a tie counts against the predictor.
-        return _replay(make(), _events(corpus, user, rows), labels, unlisted=len(names))
+        return _replay(make(), events_of(corpus, user, rows), labels, unlisted=len(names))
 
     pieces = zip(windows.user.tolist(), windows.first.tolist(), windows.usages.tolist(), strict=True)
     return _collect(corpus, ((piece[0], rank_window(*piece)) for piece in pieces), progress)
 
 
-def _events(corpus: Corpus, user: int, rows: slice) -> Iterator[tuple[Event, Event]]:
+def events_of(corpus: Corpus, user: int, rows: slice) -> Iterator[tuple[Event, Event]]:
     """(open, close) of each usage, with real app names."""
     names = corpus.apps[user]
     start, end = corpus.start[rows], corpus.end[rows]
@@ -115,3 +116,20 @@ def report(ranks: Ranks, protocol: str) -> dict[str, Any]:
         "close": summary(ranks.rank[~ranks.opened]),
         "users": {ranks.users[u]: summary(rank[user == u]) for u in np.unique(user).tolist()},
     }
+
+
+def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, context: int, progress: Progress) -> dict[str, Any]:
+    """Every predictor on the same positions: the JSON of `stap evaluate`."""
+    score = stream if protocol == "stream" else partial(paper, context=context)
+    return {
+        "protocol": protocol,
+        "predictors": {name: report(score(corpus, made, progress=progress), protocol) for name, made in makers.items()},
+    }
+
+
+def rank_now(corpus: Corpus, predictor: Predictor, k: int) -> Ranking:
+    """What the predictor expects after the last event of a corpus of one user."""
+    for pair in events_of(corpus, 0, corpus.usages_of(0)):
+        for event in pair:
+            predictor.observe(event)
+    return predictor.rank(k)

@@ -31,7 +31,8 @@ def summary(rank: Ints) -> dict[str, float]:
 def rank_of_label(scores: NDArray[np.floating], label: Ints, candidate: Bools) -> Ints:
     """(n, V) scores, (n,) labels, (n, V) candidates -> (n,) rank of the label; an equal score stands before it."""
     own = np.take_along_axis(scores, label[:, None].astype(np.int64), axis=1)
-    return np.sum(candidate & (scores >= own), axis=1, dtype=np.int32)
+    rank: Ints = np.sum(candidate & (scores >= own), axis=1, dtype=np.int32)
+    return rank
 
 
 def intervals(rank: Ints, user: Longs, draws: int = 2000, seed: int = 0) -> dict[str, tuple[float, float]]:

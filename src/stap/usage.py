@@ -6,6 +6,7 @@ Records are what a logger wrote; `merge` turns records into usages.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -76,4 +77,13 @@ def save(table: pl.DataFrame, path: Path) -> None:
         if path.suffix == ".parquet":
             table.write_parquet(draft)
         else:
-            table.write_csv(draft, datetime_format="%Y-%m-%d %H:%M:%S%.6f")
+            table.write_csv(draft, datetime_format="%Y-%m-%d %H:%M:%S%.f")
+
+
+def only_users(table: pl.DataFrame, users: Sequence[str], where: str) -> pl.DataFrame:
+    """The rows of some users; a name that does not occur is a slip worth hearing about."""
+    unknown = sorted(set(users) - set(table["user"].unique()))
+    if unknown:
+        some = ", ".join(table["user"].unique().sort()[:5])
+        raise BadInput(where, f"no user {unknown[0]!r}", f"the users are {some}{', ...' if len(users) > 5 else ''}")
+    return table.filter(pl.col("user").is_in(list(users)))

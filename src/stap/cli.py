@@ -1,0 +1,236 @@
+"""The command line: parses, calls, prints. Errors a person can cause end in one line and exit code 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.live import Live
+
+from stap import __version__, describe, evaluate, show, sources, usage
+from stap.demo.person import LOG as DEMO_LOG
+from stap.demo.replay import moments
+from stap.errors import BadInput
+from stap.events import from_table
+from stap.files import replacing
+from stap.predictors import CLASSICAL, make
+from stap.windows import CONTEXT
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    help="Rank the apps a person will open next, without knowing what any app is. Start with: stap demo",
+)
+
+Logs = Annotated[list[str], typer.Argument(metavar="LOG...", help="Any log that `import` reads; - is standard input.")]
+Format = Annotated[str | None, typer.Option("--format", help=f"Do not guess the format: {', '.join(sources.FORMATS)}.")]
+Zone = Annotated[str | None, typer.Option("--zone", help="Time zone of a log kept in UTC, e.g. Europe/Berlin.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave bad rows out, count them, go on.")]
+KeepSystem = Annotated[bool, typer.Option("--keep-system", help="Keep launchers and system UI.")]
+Users = Annotated[str | None, typer.Option("--users", help="Only these users, comma-separated.")]
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
+Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(CLASSICAL)}.")]
+
+ALL = ",".join(CLASSICAL)
+BENCHES = {"import": "imports", "windows": "windows", "stream": "stream"}
+
+
+def _read(paths: list[str], users: str | None, options: sources.Options) -> sources.Imported:
+    """Read, and tell the person what they should know about it."""
+    read = sources.read(paths, options)
+    if users is not None:
+        table = usage.only_users(read.table, users.split(","), ", ".join(paths))
+        read = sources.Imported(table, read.format, read.records, read.skipped, read.dropped, read.notes)
+    skipped = (f"skipped {read.skipped:,} bad rows",) if read.skipped else ()
+    for note in (*read.notes, *skipped):
+        show.err.print(f"note: {note}", soft_wrap=True, markup=False)
+    return read
+
+
+def _write_json(figures: dict[str, Any], path: Path | None) -> None:
+    if path is not None:
+        with replacing(path) as draft:
+            draft.write_text(json.dumps(figures, indent=1) + "\n")
+        show.err.print(f"wrote {path}", soft_wrap=True, markup=False)
+
+
+@app.command("import")
+def import_(
+    logs: Logs,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Usage table: .parquet or .csv.")],
+    format: Format = None,
+    zone: Zone = None,
+    skip_bad_rows: SkipBad = False,
+    keep_system: KeepSystem = False,
+    users: Users = None,
+) -> None:
+    """Turn any supported log into a usage table.
+
+    Example: `adb shell dumpsys usagestats | stap import - -o my.parquet`
+    """
+    read = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system))
+    usage.save(read.table, out)
+    people = read.table["user"].n_unique()
+    show.out.print(
+        f"{read.format}: {read.records:,} records, {read.dropped:,} of launchers and system UI dropped, "
+        f"{len(read.table):,} usages of {people:,} {'user' if people == 1 else 'users'} -> {out}",
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+@app.command("describe")
+def describe_(
+    logs: Logs,
+    figure: Annotated[Path, typer.Option("--figure", metavar="PNG", help="Where the figure goes.")] = Path(
+        "distributions.png"
+    ),
+    format: Format = None,
+    zone: Zone = None,
+    skip_bad_rows: SkipBad = False,
+    keep_system: KeepSystem = False,
+    users: Users = None,
+    json: Json = None,
+) -> None:
+    """Count what is in each log and draw its distributions (distinct apps and events per user).
+
+    Example: `stap describe my.parquet --figure my.png`
+    """
+    options = sources.Options(format, zone, skip_bad_rows, keep_system)
+    corpora = {log: from_table(_read([log], users, options).table) for log in logs}
+    figures = {log: describe.counts(corpus) for log, corpus in corpora.items()}
+    for log, counted in figures.items():
+        show.out.print(f"[bold]{log}[/]", show.description(counted))
+    describe.draw_distributions({Path(log).name: corpus for log, corpus in corpora.items()}, figure)
+    show.out.print(f"wrote {figure}", soft_wrap=True, markup=False)
+    _write_json(figures, json)
+
+
+@app.command("evaluate")
+def evaluate_(
+    logs: Logs,
+    predictors: Names = ALL,
+    protocol: Annotated[Literal["stream", "paper"], typer.Option(help="See docs/protocol.md.")] = "stream",
+    context: Annotated[int, typer.Option(min=2, help="Window length in events (paper protocol).")] = CONTEXT,
+    by_user: Annotated[bool, typer.Option("--by-user", help="Print HR@1 of every user too.")] = False,
+    format: Format = None,
+    zone: Zone = None,
+    skip_bad_rows: SkipBad = False,
+    keep_system: KeepSystem = False,
+    users: Users = None,
+    json: Json = None,
+) -> None:
+    """Score predictors on a log: HR@k and MRR@k, in percent, people apart and pooled.
+
+    Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
+    """
+    makers = {name: partial(make, name) for name in predictors.split(",")}
+    for maker in makers.values():
+        maker()  # an unknown name is better heard of before a minute of work
+    table = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
+    with show.progress("evaluating", len(makers) * len(table)) as tick:
+        result = evaluate.run(from_table(table), makers, protocol, context, tick)
+    show.out.print(show.evaluation(result))
+    if by_user:
+        show.out.print(show.per_user(result))
+    _write_json(result, json)
+
+
+@app.command()
+def predict(
+    logs: Logs,
+    user: Annotated[str | None, typer.Option("--user", help="Whose next app; needed when the log has several.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=200, help="How many apps.")] = 5,
+    predictor: Annotated[str, typer.Option("--predictor", help=f"One of {', '.join(CLASSICAL)}.")] = "blend",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    format: Format = None,
+    zone: Zone = None,
+    skip_bad_rows: SkipBad = False,
+    keep_system: KeepSystem = False,
+) -> None:
+    """Rank the apps that come next, after the log's last event.
+
+    Example: `stap predict my.parquet -k 3`
+    """
+    ranker = make(predictor)
+    table = _read(logs, user, sources.Options(format, zone, skip_bad_rows, keep_system)).table
+    if table["user"].n_unique() > 1:
+        people = ", ".join(table["user"].unique().sort()[:5])
+        raise BadInput(", ".join(logs), "several users in it", f"choose one with --user ({people}, ...)")
+    ranked = evaluate.rank_now(from_table(table), ranker, k)
+    if json:
+        print_json = [{"app": name, "probability": probability} for name, probability in ranked]
+        show.out.print_json(data=print_json)
+    else:
+        show.out.print(show.ranking(ranked))
+
+
+@app.command()
+def demo(
+    seconds: Annotated[float, typer.Option(help="How long the replay may take on a screen.", min=0)] = 8.0,
+) -> None:
+    """Replay four weeks of an invented person's phone: live top 5, then a table of all predictors.
+
+    Example: `stap demo --seconds 3`
+    """
+    corpus = from_table(sources.read([DEMO_LOG]).table)
+    played, hits = list(moments(corpus, 0, make("blend"))), 0
+    show.out.print(
+        f"Four weeks of a phone, {len(corpus.app):,} usages of {len(corpus.apps[0])} apps; `blend` predicts."
+    )
+    pause = seconds / len(played) if show.out.is_terminal else 0.0
+    with Live(console=show.out, auto_refresh=False) as live:
+        for seen, moment in enumerate(played, 1):
+            hits += moment.place is not None
+            if pause or seen == len(played):
+                live.update(show.moment(moment, hits, seen), refresh=True)
+                time.sleep(pause)
+    with show.progress("evaluating", len(CLASSICAL) * len(corpus.app)) as tick:
+        makers = {name: partial(make, name) for name in CLASSICAL}
+        result = evaluate.run(corpus, makers, "stream", CONTEXT, tick)
+    show.out.print(show.evaluation(result))
+    show.out.print("Your own log: [bold]stap evaluate FILE[/] (docs: README.md)")
+
+
+@app.command()
+def bench(
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(BENCHES)}.")],
+    json: Json = None,
+) -> None:
+    """Measure speed and memory beside a peer, in the same run.
+
+    Example: `stap bench import --json import.json`
+    """
+    if name not in BENCHES:
+        raise BadInput("stap bench", f"no benchmark {name!r}", f"choose one of {', '.join(BENCHES)}")
+    figures: dict[str, Any] = import_module(f"stap.bench.{BENCHES[name]}").run()
+    _write_json(figures, json)
+
+
+@app.callback(invoke_without_command=True)
+def _top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        show.out.print(f"stap {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """The entry point: one clear line for what a person can mend, nothing else."""
+    try:
+        app()
+    except BadInput as error:
+        show.err.print(f"stap: {error}", soft_wrap=True, markup=False)
+        sys.exit(2)
+    except BrokenPipeError:  # `stap ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

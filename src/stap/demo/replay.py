@@ -1,0 +1,39 @@
+"""Replay one user's log through a predictor, moment by moment, as a person would watch it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from stap.evaluate import events_of
+from stap.events import NO_LABEL, Corpus
+from stap.predictors.base import Predictor, Ranking
+
+EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """An app was just closed; this is what the predictor expects next, and what came."""
+
+    time: datetime
+    closed: str
+    ranking: Ranking
+    came: str
+
+    @property
+    def place(self) -> int | None:
+        """From 1, None when what came is not in the ranking."""
+        return next((place for place, (app, _) in enumerate(self.ranking, 1) if app == self.came), None)
+
+
+def moments(corpus: Corpus, user: int, predictor: Predictor, k: int = 5) -> Iterator[Moment]:
+    """After every close with a known next app."""
+    rows = corpus.usages_of(user)
+    for (opened, closed), code in zip(events_of(corpus, user, rows), corpus.label[rows].tolist(), strict=True):
+        predictor.observe(opened)
+        predictor.observe(closed)
+        if code != NO_LABEL:
+            time = EPOCH + timedelta(minutes=closed.minutes)
+            yield Moment(time, closed.app, predictor.rank(k), corpus.apps[user][code])

@@ -1,0 +1,98 @@
+"""How results look in a terminal. Renderables in, nothing computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from stap.demo.replay import Moment
+from stap.evaluate import Progress as Ticker
+from stap.metrics import NAMES
+from stap.predictors.base import Ranking
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Ticker]:
+    """A bar on standard error that disappears when done; call what it yields with the number of steps taken."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda steps: bar.advance(task, steps)
+
+
+def evaluation(result: dict[str, Any]) -> Table:
+    """The table of predictors: the best of each metric in bold, the interval of HR@1 beside it."""
+    entries = result["predictors"]
+    pooled = {name: entry["pooled"] for name, entry in entries.items()}
+    table = Table(title=f"{result['protocol']} protocol, percent", title_justify="left")
+    table.add_column("predictor")
+    for metric in NAMES:
+        table.add_column(metric, justify="right")
+    table.add_column("HR@1, 95 % over users", justify="right")
+    table.add_column("HR@1 open / close", justify="right")
+    table.add_column("n", justify="right")
+    best = {metric: max(row[metric] for row in pooled.values()) for metric in NAMES}
+    for name, row in pooled.items():
+        cells = [Text(f"{row[m]:.2f}", style="bold" if row[m] == best[m] else "") for m in NAMES]
+        span = entries[name]["interval"].get("HR@1")
+        sides = " / ".join(f"{entries[name][side]['HR@1']:.2f}" for side in ("open", "close"))
+        table.add_row(name, *cells, "{:.1f} - {:.1f}".format(*span) if span else "one user", sides, f"{row['n']:,}")
+    return table
+
+
+def per_user(result: dict[str, Any], metric: str = "HR@1") -> Table:
+    """One metric, a row a user, a column a predictor."""
+    entries = result["predictors"]
+    table = Table(title=f"{metric} by user", title_justify="left")
+    table.add_column("user")
+    for name in entries:
+        table.add_column(name, justify="right")
+    table.add_column("n", justify="right")
+    users: dict[str, Any] = next(iter(entries.values()))["users"]
+    for user, row in users.items():
+        table.add_row(user, *(f"{entries[name]['users'][user][metric]:.2f}" for name in entries), f"{row['n']:,}")
+    return table
+
+
+def description(counts: dict[str, Any]) -> RenderableType:
+    """Totals, then quartiles per user."""
+    totals = Table.grid(padding=(0, 3))
+    for name, value in counts.items():
+        if name != "per user":
+            totals.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
+    spread = Table()
+    spread.add_column("per user")
+    for column in ("min", "25%", "median", "75%", "max"):
+        spread.add_column(column, justify="right")
+    for name, row in counts["per user"].items():
+        spread.add_row(name, *(f"{value:,.1f}".removesuffix(".0") for value in row.values()))
+    return Group(totals, spread)
+
+
+def ranking(ranked: Ranking, came: str | None = None) -> Table:
+    """Apps with their probabilities as bars; the one that came is marked."""
+    table = Table.grid(padding=(0, 1))
+    for place, (app, probability) in enumerate(ranked, 1):
+        style = "bold green" if app == came else ""
+        bar = "█" * round(30 * probability)
+        table.add_row(f"{place}.", Text(app, style=style), f"{100 * probability:5.1f} %", Text(bar, style="cyan"))
+    return table
+
+
+def moment(now: Moment, hits: int, seen: int) -> Panel:
+    """One frame of the demo."""
+    verdict = (
+        f"[green]came: {now.came}, number {now.place}[/]" if now.place else f"[red]came: {now.came}, not listed[/]"
+    )
+    body = Group(Text(f"closed {now.closed}; next?"), ranking(now.ranking, now.came), Text.from_markup(verdict))
+    return Panel(body, title=f"{now.time:%a %d %b, %H:%M}", subtitle=f"top 5 right in {hits} of {seen}", width=64)
