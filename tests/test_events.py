@@ -1,0 +1,46 @@
+"""Usages to arrays: codes, minutes, hours, labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_usage import table
+
+from stap.events import NO_LABEL, from_table, hour_of_day, interleave
+from stap.usage import merge
+
+CORPUS = from_table(merge(table(("u", "B", 0, 60), ("u", "A", 120, 150), ("u", "B", 180, 240), ("v", "C", 60, 61))))
+
+
+def test_codes_count_first_uses_within_a_user() -> None:
+    assert CORPUS.users == ("u", "v")
+    assert CORPUS.apps == (("B", "A"), ("C",))
+    assert CORPUS.app.tolist() == [0, 1, 0, 0]
+    assert CORPUS.offsets.tolist() == [0, 3, 4]
+
+
+def test_minutes_are_exact() -> None:
+    first = CORPUS.start[0]
+    assert (CORPUS.start - first).tolist() == [0.0, 2.0, 3.0, 1.0]
+    assert (CORPUS.end - first).tolist() == pytest.approx(
+        [1.0, 2.5, 4.0, 1.0 + 1 / 60], abs=1e-8
+    )  # under a microsecond
+    assert first == (np.datetime64("2024-05-01") - np.datetime64("1970-01-01")) / np.timedelta64(1, "m")
+
+
+def test_a_label_is_the_next_app_and_never_another_user_s() -> None:
+    assert CORPUS.label.tolist() == [1, 0, NO_LABEL, NO_LABEL]
+
+
+def test_selecting_users_keeps_their_rows() -> None:
+    only = CORPUS.select(np.array([1]))
+    assert (only.users, only.app.tolist(), only.label.tolist()) == (("v",), [0], [NO_LABEL])
+    assert CORPUS.select(np.empty(0, np.int64)).users == ()
+
+
+def test_hours_are_real_numbers_below_24() -> None:
+    assert hour_of_day(np.array([0.0, 90.0, 1439.0, 1440.0, -60.0])).tolist() == [0.0, 1.5, 1439 / 60, 0.0, 23.0]
+
+
+def test_opens_and_closes_alternate() -> None:
+    assert interleave(np.array([[1, 3]]), np.array([[2, 4]])).tolist() == [[1, 2, 3, 4]]
