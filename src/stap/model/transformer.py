@@ -1,0 +1,169 @@
+"""STAP's transformer, top to bottom.
+
+What is notable:
+- an event is (virtual app, action, minutes, hour of day); the three embeddings are fused by one linear map
+- rotary embedding by TIME: the angle is minutes * theta_k, so attention sees only how long ago an event was
+- angles are computed in float64 from re-based minutes and reduced to one turn: exact for years-long logs
+- pre-norm blocks with RMSNorm, causal attention and SwiGLU, no biases
+- attention never builds an L x L matrix; windows are padded at the end only, so the causal mask is all it needs
+- one class for training and inference: with a `Cache` it takes any number of new events and attends to the old ones
+- off by default (not in the paper): query-key RMSNorm, and some heads that turn by the event's index
+
+Shapes: B windows, L events, d = dim, H heads, D = d / H values a head, V virtual indices.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - everybody's name for it
+from torch import Tensor, nn
+
+from stap.model.config import ModelConfig
+
+ORDINAL_BASE = 10_000.0  # of the heads that turn by index: the usual one
+
+
+class Cache:
+    """The rotated keys and the values of the events seen so far, for one sequence; times count from its first event."""
+
+    def __init__(self, config: ModelConfig, capacity: int) -> None:
+        shape = (config.layers, 1, config.heads, capacity, config.head_dim)
+        self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
+        self.length = 0
+        self.origin = 0.0  # minutes of the first event
+
+    def clear(self) -> None:
+        self.length = 0
+
+    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Store n new events' keys and values (1, H, n, D); all of the layer's so far come back."""
+        end = self.length + key.shape[2]
+        self.keys[layer, :, :, self.length : end] = key
+        self.values[layer, :, :, self.length : end] = value
+        return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+
+
+def turns(minutes: Tensor, index: Tensor, config: ModelConfig) -> tuple[Tensor, Tensor]:
+    """Minutes since the origin (B, L) in float64, event indices (L,) -> cos and sin, (B, L, H or 1, D / 2) in float32.
+
+    A year is half a million minutes, which float32 knows only to 0.03: at theta_0 = 1 that is 2 degrees. Hence float64
+    until the angle is within one turn.
+    """
+    k = torch.arange(config.head_dim // 2, dtype=torch.float64, device=minutes.device)
+    angle = minutes.double()[:, :, None] * config.time_base ** (-2 * k / config.head_dim)  # (B, L, D/2)
+    angle = angle[:, :, None]
+    if config.ordinal_heads:
+        ordinal = index.double()[None, :, None, None] * ORDINAL_BASE ** (-2 * k / config.head_dim)  # (1, L, 1, D/2)
+        by_time = angle.expand(-1, -1, config.heads - config.ordinal_heads, -1)
+        angle = torch.cat([by_time, ordinal.expand(len(minutes), -1, config.ordinal_heads, -1)], dim=2)
+    angle = torch.remainder(angle, 2 * math.pi).float()
+    return angle.cos(), angle.sin()
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """x (B, L, H, D): the pair (x_k, x_{k + D/2}) turns by the k-th angle."""
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1).to(x.dtype)
+
+
+class Attention(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.qkv = nn.Linear(config.dim, 3 * config.dim, bias=False)
+        self.out = nn.Linear(config.dim, config.dim, bias=False)
+        self.query_norm: nn.Module = nn.Identity()
+        self.key_norm: nn.Module = nn.Identity()
+        if config.query_key_norm:
+            self.query_norm = nn.RMSNorm(config.head_dim, config.norm_eps)
+            self.key_norm = nn.RMSNorm(config.head_dim, config.norm_eps)
+
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, layer: int, cache: Cache | None) -> Tensor:
+        b, n, d = x.shape
+        query, key, value = self.qkv(x).view(b, n, 3, self.heads, -1).unbind(2)  # (B, L, H, D) each
+        query = rotate(self.query_norm(query), cos, sin).transpose(1, 2)  # (B, H, L, D)
+        key = rotate(self.key_norm(key), cos, sin).transpose(1, 2)
+        value = value.transpose(1, 2)
+        mask = None
+        if cache is not None:
+            key, value = cache.append(layer, key, value)
+            if 1 < n < key.shape[2]:  # several new events after old ones: row i sees all the old and the first i new
+                mask = torch.ones(n, key.shape[2], dtype=torch.bool).tril(key.shape[2] - n)
+        causal = n == key.shape[2] and n > 1
+        y = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
+        out: Tensor = self.out(y.transpose(1, 2).reshape(b, n, d))
+        return out
+
+
+class SwiGLU(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.gate_up = nn.Linear(config.dim, 2 * config.hidden, bias=False)
+        self.down = nn.Linear(config.hidden, config.dim, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        gate, up = self.gate_up(x).chunk(2, dim=-1)
+        y: Tensor = self.down(F.silu(gate) * up)
+        return y
+
+
+class Block(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(config.dim, config.norm_eps)
+        self.attention = Attention(config)
+        self.feedforward_norm = nn.RMSNorm(config.dim, config.norm_eps)
+        self.feedforward = SwiGLU(config)
+
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, layer: int, cache: Cache | None) -> Tensor:
+        x = x + self.attention(self.attention_norm(x), cos, sin, layer, cache)
+        y: Tensor = x + self.feedforward(self.feedforward_norm(x))
+        return y
+
+
+class Transformer(nn.Module):
+    """Events in, a logit for every virtual index out, at every event."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embed_app = nn.Embedding(config.vocabulary, config.dim)
+        self.embed_action = nn.Embedding(2, config.dim)
+        self.embed_hour = nn.Linear(2, config.dim)
+        self.fuse = nn.Linear(3 * config.dim, config.dim)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.norm = nn.RMSNorm(config.dim, config.norm_eps)
+        self.head = nn.Linear(config.dim, config.vocabulary, bias=False)
+
+    def forward(self, app: Tensor, action: Tensor, minutes: Tensor, hour: Tensor, cache: Cache | None = None) -> Tensor:
+        """(B, L) each: app and action int64, minutes float64, hour float32 -> logits (B, L, V)."""
+        past = cache.length if cache is not None else 0
+        if cache is not None and not past:
+            cache.origin = float(minutes[0, 0])
+        origin = minutes[:, :1] if cache is None else cache.origin
+        index = torch.arange(past, past + app.shape[1], device=app.device)
+        cos, sin = turns(minutes - origin, index, self.config)
+        x = self.embed(app, action, hour)
+        for layer, block in enumerate(self.blocks):
+            x = block(x, cos, sin, layer, cache)
+        if cache is not None:
+            cache.length += app.shape[1]
+        logits: Tensor = self.head(self.norm(x))
+        return logits
+
+    def embed(self, app: Tensor, action: Tensor, hour: Tensor) -> Tensor:
+        """x = W_f [e_app; e_act; e_hour] + b_f, (B, L, d).
+
+        W_f acts on each part alone, so it is applied to the V + 2 table rows instead of to every event.
+        """
+        for_app, for_action, for_hour = self.fuse.weight.chunk(3, dim=1)  # (d, d) each
+        angle = hour * (2 * math.pi / 24)
+        circle = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (B, L, 2)
+        constant = F.linear(self.embed_hour.bias, for_hour, self.fuse.bias)
+        return (
+            F.embedding(app, F.linear(self.embed_app.weight, for_app))
+            + F.embedding(action, F.linear(self.embed_action.weight, for_action))
+            + F.linear(circle, for_hour @ self.embed_hour.weight, constant)
+        )

@@ -1,0 +1,126 @@
+"""Model files: safetensors, with the config as JSON in the header's metadata.
+
+The header is read and held against the config here, in plain Python, before any tensor is allocated: names, shapes,
+dtypes and the file's size must be exactly what the config says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stap.errors import BadInput
+from stap.files import replacing
+from stap.model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from stap.model.transformer import Transformer
+
+MODEL, CHECKPOINT = "stap-model", "stap-checkpoint"  # metadata["format"]
+DTYPES = ("F32", "F16")
+_MOST_HEADER = 16 << 20
+_REMEDY = "use a model that `stap train` wrote"
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says of itself: metadata, and every tensor's dtype and shape."""
+
+    metadata: dict[str, str]
+    tensors: dict[str, tuple[str, tuple[int, ...]]]
+
+    def config(self, where: str) -> ModelConfig:
+        try:
+            values = json.loads(self.metadata["config"])
+        except (KeyError, ValueError, RecursionError):
+            raise BadInput(where, "no model config in its header", _REMEDY) from None
+        return ModelConfig.from_dict(values, where)
+
+
+def read_header(path: Path) -> Header:
+    """The header of a safetensors file; a file that lies about its length is refused."""
+    where = str(path)
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            length = int.from_bytes(file.read(8), "little")
+            if size < 8 or length > min(size - 8, _MOST_HEADER):
+                raise BadInput(where, "no safetensors file", _REMEDY)
+            header = json.loads(file.read(length))
+            return _parse(header, size - 8 - length)
+    except OSError as error:
+        raise BadInput(where, f"cannot read it ({error.strerror})", "check the path") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise BadInput(where, f"a damaged safetensors header ({error})", _REMEDY) from None
+
+
+def _parse(header: dict[str, Any], data_size: int) -> Header:
+    metadata = header.pop("__metadata__", {})
+    if not all(isinstance(text, str) for pair in metadata.items() for text in pair):
+        raise ValueError("its metadata is not text")
+    tensors = {name: (str(entry["dtype"]), tuple(int(n) for n in entry["shape"])) for name, entry in header.items()}
+    end = 0
+    for low, high in sorted(tuple(entry["data_offsets"]) for entry in header.values()):
+        if low != end or high < low:
+            raise ValueError("tensors overlap or leave holes")
+        end = high
+    if end != data_size:
+        raise ValueError(f"{data_size} bytes of tensors where {end} are announced")
+    return Header(metadata, tensors)
+
+
+def check(header: Header, shapes: Mapping[str, tuple[int, ...]], where: str) -> None:
+    """The tensors must be exactly these, in a dtype we know."""
+    for name in sorted(shapes.keys() ^ header.tensors.keys()):
+        why = f"tensor {name!r} is missing" if name in shapes else f"tensor {name!r} does not belong to its config"
+        raise BadInput(where, why, _REMEDY)
+    for name, shape in shapes.items():
+        dtype, found = header.tensors[name]
+        if found != shape:
+            raise BadInput(where, f"tensor {name!r} has shape {found}, its config says {shape}", _REMEDY)
+        if dtype not in DTYPES:
+            raise BadInput(where, f"tensor {name!r} is {dtype}", "use a model in F32 or F16")
+
+
+def read_config(path: Path) -> ModelConfig:
+    """The config of a model file, after every check that needs no tensor."""
+    header = read_header(path)
+    kind = header.metadata.get("format")
+    if kind == CHECKPOINT:
+        raise BadInput(str(path), "a training checkpoint, not a model", "use best.safetensors of the same run")
+    if kind != MODEL:
+        raise BadInput(str(path), "a safetensors file, but no stap model", _REMEDY)
+    config = header.config(str(path))
+    check(header, config.tensors(), str(path))
+    return config
+
+
+def load(path: Path) -> Transformer:
+    """The model in a file, ready to predict."""
+    from safetensors.torch import load_file
+
+    from stap.model.transformer import Transformer
+
+    config = read_config(path)
+    model = Transformer(config)
+    model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
+    return model.eval()
+
+
+def save(model: Transformer, path: Path) -> None:
+    """Write beside and rename."""
+    write(dict(model.state_dict()), {"format": MODEL, "config": model.config.to_json()}, path)
+
+
+def write(tensors: dict[str, Tensor], metadata: dict[str, str], path: Path) -> None:
+    """A safetensors file, beside and renamed."""
+    from safetensors.torch import save_file
+
+    with replacing(path) as draft:
+        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, draft, metadata)
