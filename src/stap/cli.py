@@ -49,7 +49,7 @@ def _read(paths: list[str], users: str | None, options: sources.Options) -> sour
     if users is not None:
         table = usage.only_users(read.table, users.split(","), ", ".join(paths))
         read = sources.Imported(table, read.format, read.records, read.skipped, read.dropped, read.notes)
-    skipped = (f"skipped {read.skipped:,} bad rows",) if read.skipped else ()
+    skipped = (f"skipped {read.skipped:,} bad {'row' if read.skipped == 1 else 'rows'}",) if read.skipped else ()
     for note in (*read.notes, *skipped):
         show.err.print(f"note: {note}", soft_wrap=True, markup=False)
     return read

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from stap.errors import BadInput
 from stap.events import CLOSE, NO_LABEL, OPEN, Bools, Corpus, Ints, Longs, hour_of_day
 from stap.metrics import DEEPEST, MISS, intervals, summary
 from stap.predictors.base import Event, Predictor, Ranking
-from stap.windows import CONTEXT, cut, filter_users
+from stap.windows import CONTEXT, VOCABULARY, cut, filter_users
 
 PROTOCOLS = ("stream", "paper")
 Maker = Callable[[], Predictor]
@@ -121,10 +122,14 @@ def report(ranks: Ranks, protocol: str) -> dict[str, Any]:
 def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, context: int, progress: Progress) -> dict[str, Any]:
     """Every predictor on the same positions: the JSON of `stap evaluate`."""
     score = stream if protocol == "stream" else partial(paper, context=context)
-    return {
-        "protocol": protocol,
-        "predictors": {name: report(score(corpus, made, progress=progress), protocol) for name, made in makers.items()},
-    }
+    reports = {}
+    for name, maker in makers.items():
+        ranks = score(corpus, maker, progress=progress)
+        if not len(ranks.rank):
+            limit = "" if protocol == "stream" else f" and at most {VOCABULARY} apps"
+            raise BadInput("log", f"nothing to score: no user has two usages{limit}", "use a longer log")
+        reports[name] = report(ranks, protocol)
+    return {"protocol": protocol, "predictors": reports}
 
 
 def rank_now(corpus: Corpus, predictor: Predictor, k: int) -> Ranking:

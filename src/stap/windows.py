@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stap.events import CLOSE, NO_LABEL, OPEN, Bools, Corpus, Ints, Longs, hour_of_day, interleave
+from stap.events import CLOSE, NO_LABEL, OPEN, Bools, Corpus, Floats, Ints, Longs, hour_of_day, interleave
 from stap.shuffle import apply
 
 VOCABULARY = 200  # V of the paper
@@ -65,7 +65,7 @@ class Batch:
 
     app: Ints
     action: NDArray[np.int8]
-    minutes: NDArray[np.float32]  # since the window's first event: minutes since 1970 would drown the angle in float32
+    minutes: Floats  # since the window's first event; in float64, for float32 knows a year's minutes only to 2 seconds
     hour: NDArray[np.float32]
     label: Ints  # NO_LABEL also at a user's very last usage
     valid: Bools
@@ -83,7 +83,7 @@ def encode(corpus: Corpus, windows: Windows, which: Longs, phi: Ints) -> Batch:
     return Batch(
         app=np.repeat(app, 2, axis=1).astype(np.int32),
         action=np.tile(np.array([OPEN, CLOSE], np.int8), (len(which), len(step))),
-        minutes=interleave(start, end).astype(np.float32),
+        minutes=interleave(start, end),
         hour=interleave(*(hour_of_day(time + origin) for time in (start, end))).astype(np.float32),
         label=np.repeat(label, 2, axis=1).astype(np.int32),
         valid=np.repeat(here, 2, axis=1),

@@ -87,7 +87,7 @@ class ModelConfig:
         return sum(prod(shape) for shape in self.tensors().values())
 
     def flops_per_event(self, context: int) -> float:
-        """Forward and backward of one event in a full window: 6 for a matrix weight, and causal attention's half square."""
+        """Forward and backward of one event in a full window: 6 a matrix weight, and causal attention's half square."""
         inside = {name: shape for name, shape in self.tensors().items() if name.startswith(("blocks", "head"))}
         matrices = sum(prod(shape) for shape in inside.values() if len(shape) == 2)
         return 6.0 * (matrices + self.layers * self.dim * context)

@@ -1,0 +1,5 @@
+"""`python -m stap` is `stap`."""
+
+from stap.cli import main
+
+main()
