@@ -95,7 +95,7 @@ def test_an_odd_window_is_refused() -> None:
 
 
 def test_times_stay_exact_for_years() -> None:
-    """Re-based minutes in float32 are exact to a second within a window, however late the window is."""
+    """Re-based minutes are exact within a window, however late the window is."""
     corpus = people(4)
     late = Corpus(corpus.users, corpus.apps, corpus.offsets, corpus.app, corpus.start + 3e7, corpus.end + 3e7)
     batch = encode(late, cut(late, 8), np.array([0]), draw(0, 0, [0], 10))
