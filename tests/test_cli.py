@@ -13,7 +13,11 @@ import pytest
 
 from stap.demo.person import LOG
 
-GOOD = "user,app,start,end\nu,Mail,2024-05-01 08:00:00,2024-05-01 08:01:00\nu,Chat,2024-05-01 08:02:00,2024-05-01 08:03:00\n"
+GOOD = (
+    "user,app,start,end\n"
+    "u,Mail,2024-05-01 08:00:00,2024-05-01 08:01:00\n"
+    "u,Chat,2024-05-01 08:02:00,2024-05-01 08:03:00\n"
+)
 ROW = "u,Mail,2024-05-01 09:00:00,2024-05-01 09:01:00\n"
 
 
