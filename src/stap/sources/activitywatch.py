@@ -1,0 +1,3 @@
+NAME = "activitywatch"
+def sniff(head): return 0.0
+def read(log, options): raise NotImplementedError

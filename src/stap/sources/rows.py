@@ -1,0 +1,47 @@
+"""Bad rows: the first one stops the import and is named; with --skip-bad-rows they are left out and counted."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from stap.errors import BadInput
+
+MEND = "mend the row or leave such rows out with --skip-bad-rows"
+ROW = "row"  # the column that holds a row's physical place in its file, counted from 1
+
+
+class Sieve:
+    """Holds back the bad rows of one file."""
+
+    def __init__(self, where: str, skip: bool) -> None:
+        self.where, self.skip = where, skip
+        self.skipped = 0
+
+    def fault(self, row: int, why: str, remedy: str = MEND, count: int = 1) -> None:
+        """One row is bad: stop here, or count it and go on."""
+        if not self.skip:
+            raise BadInput(self.where, why, remedy, row)
+        self.skipped += count
+
+    def reject(
+        self, frame: pl.DataFrame, bad: pl.Expr, why: str, show: str | None = None, remedy: str = MEND
+    ) -> pl.DataFrame:
+        """The frame without its bad rows. `bad` may be null, which is bad too; `show` is the column to quote."""
+        mask = frame.select(bad.fill_null(True)).to_series()
+        if not mask.any():
+            return frame
+        first = frame.row(int(mask.arg_max() or 0), named=True)
+        quoted = "" if show is None else f" {_quote(first[show])}"
+        self.fault(int(first[ROW]), why + quoted, remedy, count=int(mask.sum()))
+        return frame.filter(~mask)
+
+    def require(self, frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
+        """Every one of the columns has something in it."""
+        for name in columns:
+            frame = self.reject(frame, pl.col(name).is_null() | (pl.col(name) == ""), f"no {name} in it")
+        return frame
+
+
+def _quote(value: object) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
