@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.live import Live
 
 from stap import __version__, describe, evaluate, show, sources, usage
 from stap.demo.person import LOG as DEMO_LOG
@@ -182,17 +180,11 @@ def demo(
     Example: `stap demo --seconds 3`
     """
     corpus = from_table(sources.read([DEMO_LOG]).table)
-    played, hits = list(moments(corpus, 0, make("blend"))), 0
+    played = list(moments(corpus, 0, make("blend")))
     show.out.print(
         f"Four weeks of a phone, {len(corpus.app):,} usages of {len(corpus.apps[0])} apps; `blend` predicts."
     )
-    pause = seconds / len(played) if show.out.is_terminal else 0.0
-    with Live(console=show.out, auto_refresh=False) as live:
-        for seen, moment in enumerate(played, 1):
-            hits += moment.place is not None
-            if pause or seen == len(played):
-                live.update(show.moment(moment, hits, seen), refresh=True)
-                time.sleep(pause)
+    show.replay(played, seconds)
     with show.progress("evaluating", len(CLASSICAL) * len(corpus.app)) as tick:
         makers = {name: partial(make, name) for name in CLASSICAL}
         result = evaluate.run(corpus, makers, "stream", CONTEXT, tick)

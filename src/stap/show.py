@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any
 
+from rich import box
 from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -31,22 +35,19 @@ def progress(title: str, total: int) -> Iterator[Ticker]:
 
 
 def evaluation(result: dict[str, Any]) -> Table:
-    """The table of predictors: the best of each metric in bold, the interval of HR@1 beside it."""
+    """The table of predictors: the best of each metric in bold."""
     entries = result["predictors"]
     pooled = {name: entry["pooled"] for name, entry in entries.items()}
-    table = Table(title=f"{result['protocol']} protocol, percent", title_justify="left")
-    table.add_column("predictor")
-    for metric in NAMES:
-        table.add_column(metric, justify="right")
-    table.add_column("HR@1, 95 % over users", justify="right")
-    table.add_column("HR@1 open / close", justify="right")
-    table.add_column("n", justify="right")
+    table = Table(title=f"{result['protocol']} protocol, percent", title_justify="left", box=box.SIMPLE_HEAD)
+    table.caption = "95 %: interval of HR@1 over users; open: HR@1 just after an open"
+    for column in ("predictor", *NAMES, "95 %", "open", "n"):
+        table.add_column(column, justify="left" if column == "predictor" else "right", no_wrap=True)
     best = {metric: max(row[metric] for row in pooled.values()) for metric in NAMES}
     for name, row in pooled.items():
         cells = [Text(f"{row[m]:.2f}", style="bold" if row[m] == best[m] else "") for m in NAMES]
         span = entries[name]["interval"].get("HR@1")
-        sides = " / ".join(f"{entries[name][side]['HR@1']:.2f}" for side in ("open", "close"))
-        table.add_row(name, *cells, "{:.1f} - {:.1f}".format(*span) if span else "one user", sides, f"{row['n']:,}")
+        interval = "{:.1f}-{:.1f}".format(*span) if span else "one user"
+        table.add_row(name, *cells, interval, f"{entries[name]['open']['HR@1']:.2f}", f"{row['n']:,}")
     return table
 
 
@@ -96,3 +97,15 @@ def moment(now: Moment, hits: int, seen: int) -> Panel:
     )
     body = Group(Text(f"closed {now.closed}; next?"), ranking(now.ranking, now.came), Text.from_markup(verdict))
     return Panel(body, title=f"{now.time:%a %d %b, %H:%M}", subtitle=f"top 5 right in {hits} of {seen}", width=64)
+
+
+def replay(played: list[Moment], seconds: float) -> None:
+    """The demo's film on a terminal; elsewhere its last frame."""
+    hits = list(accumulate(now.place is not None for now in played))
+    frames = [moment(now, hit, seen) for seen, (now, hit) in enumerate(zip(played, hits, strict=True), 1)]
+    if out.is_terminal:
+        with Live(console=out, auto_refresh=False, transient=True) as live:
+            for frame in frames:
+                live.update(frame, refresh=True)
+                time.sleep(seconds / len(frames))
+    out.print(frames[-1])
