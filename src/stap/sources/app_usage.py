@@ -1,7 +1,7 @@
 """The "App Usage" app's CSV export: App name, Date, Time, Duration; newest first; a footer at the end.
 
 Screen, notification and boot rows stand among the apps under localised names; dates and times come in the phone's own
-manner. Both are settled from the whole file: see `app_usage_rows` and `app_usage_dates`. The user is the file's name.
+manner. Both are settled from the whole file: see `app_usage_rows` and `localised`. The user is the file's name.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import re
 
 import polars as pl
 
-from stap.sources.app_usage_dates import read_dates, read_times
 from stap.sources.app_usage_rows import pseudo_names
 from stap.sources.base import Head, Log, Options, Records
 from stap.sources.clock import ascii_digits, take_spans, take_time
+from stap.sources.localised import read_dates, read_times
 from stap.sources.rows import ROW
 from stap.sources.tables import read_header, read_table, split
 from stap.sources.text import clean

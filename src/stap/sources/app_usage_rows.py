@@ -32,6 +32,8 @@ SCREEN = {
     *("画面オン", "画面オフ", "화면 켜짐", "화면 꺼짐", "屏幕开启", "屏幕关闭", "屏幕打开", "亮屏", "熄屏", "螢幕開啟", "螢幕關閉"),
 }
 BOOT = {
+    *("notification history enabled", "notification history disabled", "historique activé des notifications"),
+    *("historique désactivé des notifications", "historique des notifications activé"),
     *("device boot", "device shutdown", "device startup", "appareil allumé", "appareil éteint", "gerät gestartet"),
     *("gerät eingeschaltet", "gerät ausgeschaltet", "gerätestart", "dispositivo encendido", "dispositivo apagado"),
     *("arranque del dispositivo", "apagado del dispositivo", "dispositivo acceso", "dispositivo spento"),

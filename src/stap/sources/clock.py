@@ -13,6 +13,7 @@ from stap.sources.rows import Sieve
 from stap.usage import TIME
 
 EARLIEST, LATEST = datetime(1990, 1, 1), datetime(2100, 1, 1)
+OFFSET = r" ?(?:Z|[+-]\d\d:\d\d|[+-]\d{4})$"
 DIGITS = {chr(base + digit): str(digit) for base in (0x06F0, 0x0660) for digit in range(10)}  # Persian, Arabic
 
 
@@ -29,6 +30,21 @@ def parse(column: str, layout: str) -> pl.Expr:
     """Text in one strftime layout to a time, null where it does not fit."""
     # Nearly every time in a log is new: a cache of those seen costs more than it saves.
     return pl.col(column).str.to_datetime(layout, time_unit="us", strict=False, cache=False)
+
+
+def iso_wall(text: pl.Expr) -> pl.Expr:
+    """ISO text, with a space or a T, to the wall clock it shows; an offset is cut off."""
+    bare = text.str.strip_chars().str.replace("T", " ", literal=True).str.replace(OFFSET, "")
+    layouts = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
+    return pl.coalesce(bare.str.to_datetime(layout, time_unit="us", strict=False, cache=False) for layout in layouts)
+
+
+def iso_utc(text: pl.Expr) -> pl.Expr:
+    """ISO text with an offset to UTC; without one it is UTC already."""
+    parts = text.str.strip_chars().str.extract_groups(r"\d([+-])(\d\d):?(\d\d)$").struct
+    minutes = parts.field("2").cast(pl.Int64) * 60 + parts.field("3").cast(pl.Int64)
+    east = pl.when(parts.field("1") == "-").then(-minutes).otherwise(minutes).fill_null(0)
+    return iso_wall(text) - pl.duration(minutes=east)
 
 
 def ascii_digits(column: str) -> pl.Expr:

@@ -13,16 +13,15 @@ import polars as pl
 
 from stap.errors import BadInput
 from stap.sources.base import Head, Log, Options, Records
-from stap.sources.clock import take_spans, take_time, to_wall, zone_name
+from stap.sources.clock import OFFSET, iso_utc, iso_wall, take_spans, take_time, to_wall, zone_name
 from stap.sources.rows import ROW
 from stap.sources.tables import read_header, read_table, split
 from stap.sources.text import clean
-from stap.usage import SCHEMA, TIME
+from stap.usage import SCHEMA
 
 NAME = "plain"
 NEEDED = ("app", "start")
 SEPARATORS = (",", ";", "\t")
-OFFSET = r"(?:Z|[+-]\d\d:?\d\d)$"
 OWN_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}")
 
 
@@ -118,23 +117,14 @@ def _wall(time: pl.Expr, dtype: pl.Datetime, options: Options, notes: set[str]) 
 
 
 def _iso(frame: pl.DataFrame, name: str, options: Options, notes: set[str]) -> pl.Expr:
-    """ISO text to wall clock; the offset is cut off, or followed when a zone is asked for."""
-    text = pl.col(name).str.strip_chars().str.replace("T", " ", literal=True)
-    offset = frame.select(text.str.contains(OFFSET).any()).item()
-    bare = text.str.replace(OFFSET, "").str.strip_chars_end() if offset else text
-    wall = pl.coalesce(
-        bare.str.to_datetime(layout, time_unit="us", strict=False, cache=False)
-        for layout in ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
-    ).cast(TIME)
-    if not offset:
-        return wall
+    """ISO text to wall clock; an offset is cut off, or followed when a zone is asked for."""
+    text = pl.col(name)
+    has_offset = text.str.strip_chars().str.contains(OFFSET) & text.str.contains(":")
+    if not frame.select(has_offset.any()).item():
+        return iso_wall(text)
     if options.zone is None:
         notes.add("Times with an offset keep the wall clock they were written in; --zone asks for another.")
-        return wall
+        return iso_wall(text)
     zone = zone_name(options.zone)
     notes.add(f"Times with an offset are shown in {zone}, as asked.")
-    parts = text.str.extract_groups(r"([+-])(\d\d):?(\d\d)$").struct
-    minutes = parts.field("2").cast(pl.Int64) * 60 + parts.field("3").cast(pl.Int64)
-    minutes = pl.when(parts.field("1") == "-").then(-minutes).otherwise(minutes).fill_null(0)
-    utc = wall - pl.duration(minutes=minutes)
-    return pl.when(text.str.contains(OFFSET)).then(to_wall(utc, zone)).otherwise(wall)
+    return pl.when(has_offset).then(to_wall(iso_utc(text), zone)).otherwise(iso_wall(text))

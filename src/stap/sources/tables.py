@@ -18,6 +18,7 @@ from stap.sources.base import Log
 from stap.sources.rows import ROW
 
 CHUNK = 100_000
+NO_SEPARATOR = "\x1f"  # occurs in no text that a person or a phone writes
 LINE_ENDS = "[\r\n]"
 
 
@@ -38,7 +39,12 @@ def read_table(log: Log, separator: str, names: list[str], skip: int, quoted: bo
     frame = _fast(log, separator, names, skip, quoted)
     if frame is None or (quoted and frame.select(pl.col(names).str.contains(LINE_ENDS).any()).sum_horizontal()[0]):
         frame = _careful(log, separator, names, skip, quoted)
-    return frame.filter(~pl.all_horizontal(pl.col(names).is_null())) if len(names) > 1 else frame.drop_nulls(names)
+    return frame.filter(~pl.all_horizontal(pl.col(names).is_null()))
+
+
+def read_lines(log: Log) -> pl.DataFrame:
+    """Every line that holds anything, as column `line`, and ROW."""
+    return read_table(log, NO_SEPARATOR, ["line"], skip=0, quoted=False)
 
 
 def _fast(log: Log, separator: str, names: list[str], skip: int, quoted: bool) -> pl.DataFrame | None:

@@ -22,7 +22,7 @@ from stap.sources.base import Head, Log, Options, Records
 from stap.sources.clock import ascii_digits, parse, take_spans, take_time
 from stap.sources.rows import ROW
 from stap.sources.system import is_system
-from stap.sources.tables import read_header, read_table
+from stap.sources.tables import read_header, read_lines, read_table
 from stap.sources.text import clean
 from stap.usage import SCHEMA
 
@@ -46,7 +46,7 @@ BACKGROUND = re.compile(
     | com\.sec\.android\.app\.(twdvfs|sysscope|FlashBarService|snotebook) | com\.sec\.android\.pagebuddynotisvc
     | com\.samsung\.(android\.provider.*|scrc.*|klmsagent) | com\.lge\.(systemserver|keepscreenon|atservice|ime|sync)
     | com\.(sonyericsson|sonymobile)\.(customization|r2r|devicemonitor|smartcard|psm|illumination|provider)(\..*)?
-    | com\.(qualcomm|redbend|wssyncmldm|fmm\.dm|visionobjects|broadcom|ti\.bluetooth|mediatek)(\..*)?
+    | com\.(qualcomm|redbend|wssyncmldm|fmm\.dm|visionobjects|broadcom|ti\.bluetooth)(\..*)?
     | com\.motorola\.(process|modemservice|motocare|context)(\..*)? | com\.htc\.(lockscreen|reportagent|bgp?|cs|flexnet)
     | com\.lmi\.vodafone\.rescue | org\.simalliance\..* | jp\.naver\.android\.npush | system | android
     """,
@@ -87,11 +87,9 @@ def _sessions(log: Log, header: int, options: Options) -> Records:
 
 def _daily(log: Log) -> pl.DataFrame:
     """One day's lines: the app records, with the columns of RAW that matter."""
-    with open(log.path, encoding="utf-8") as file:
-        lines = pl.DataFrame({"line": file.read().splitlines()}, schema={"line": pl.String})
     app = pl.Struct({"ProcessName": pl.String, "Start": pl.String, "End": pl.String})
     frame = (
-        lines.with_columns(pl.int_range(1, pl.len() + 1).alias(ROW))
+        read_lines(log)
         .filter(pl.col("line").str.contains('"Application"', literal=True))
         .with_columns(pl.col("line").str.strip_chars())
     )

@@ -1,0 +1,12 @@
+"""A benchmark's published counts beside what was read: a person should know when the file is not the one of the papers."""
+
+from __future__ import annotations
+
+
+def compare(dataset: str, published: dict[str, int], found: dict[str, int]) -> str:
+    """One sentence: the same, or what differs."""
+    differing = [name for name in published if found[name] != published[name]]
+    if not differing:
+        return f"{dataset}: as published ({', '.join(f'{count:,} {name}' for name, count in published.items())})."
+    said = ", ".join(f"{found[name]:,} {name} (published: {published[name]:,})" for name in differing)
+    return f"{dataset}: this is not the published dataset as a whole: {said}."
