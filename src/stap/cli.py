@@ -107,7 +107,7 @@ def describe_(
     figures = {log: describe.counts(corpus) for log, corpus in corpora.items()}
     for log, counted in figures.items():
         show.out.print(f"[bold]{log}[/]", show.description(counted))
-    describe.draw_distributions({Path(log).name: corpus for log, corpus in corpora.items()}, figure)
+    describe.draw_distributions(corpora, figure)
     show.out.print(f"wrote {figure}", soft_wrap=True, markup=False)
     _write_json(figures, json)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from stap.shuffle import apply
 
 VOCABULARY = 200  # V of the paper
 CONTEXT = 4096  # L of the paper, in events
+_ROUND = 64  # trimmed windows have multiples of this many events, so that a compiled model meets few shapes
 
 
 def filter_users(corpus: Corpus, vocabulary: int = VOCABULARY) -> Corpus:
@@ -88,3 +89,22 @@ def encode(corpus: Corpus, windows: Windows, which: Longs, phi: Ints) -> Batch:
         label=np.repeat(label, 2, axis=1).astype(np.int32),
         valid=np.repeat(here, 2, axis=1),
     )
+
+
+def trimmed(windows: Windows, which: Longs) -> Windows:
+    """The same windows, cut off where the longest of `which` ends: padding at the end changes nothing but time."""
+    longest = 2 * int(windows.usages[which].max())
+    return replace(windows, context=min(windows.context, -(-longest // _ROUND) * _ROUND))
+
+
+def pieces(windows: Windows, which: Longs, rank: int, size: int, tokens: int) -> list[Longs]:
+    """One process's share of a batch (longest first), in pieces of at most `tokens` events once trimmed.
+
+    Dealt out like cards, so that shares are alike in length and no window is on two processes.
+    """
+    share, found = which[rank::size], []
+    while len(share):
+        count = max(1, tokens // trimmed(windows, share).context)
+        found.append(share[:count])
+        share = share[count:]
+    return found

@@ -23,8 +23,7 @@ from stap.sources.text import clean
 __all__ = ["FORMATS", "Imported", "Options", "read"]
 
 SOURCES: dict[str, Source] = {
-    source.NAME: source
-    for source in (lsapp, tsinghua, ubiqlog, dumpsys, app_usage, activitywatch, aware, plain)
+    source.NAME: source for source in (lsapp, tsinghua, ubiqlog, dumpsys, app_usage, activitywatch, aware, plain)
 }
 FORMATS = tuple(SOURCES)
 SURE = 0.5
@@ -71,7 +70,9 @@ def read(paths: Sequence[str | Path], options: Options = Options()) -> Imported:
 
 
 def _read_parts(paths: Sequence[str | Path], scratch: Path, options: Options) -> tuple[list[_Part], list[str]]:
-    parts, notes, strangers = [], [], []
+    parts: list[_Part] = []
+    notes: list[str] = []
+    strangers: list[str] = []
     for path in paths:
         in_folder = str(path) != "-" and Path(path).is_dir()
         before = len(parts)

@@ -9,7 +9,6 @@ bucket.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +23,7 @@ from stap.usage import SCHEMA
 
 NAME = "activitywatch"
 LARGEST = 256 << 20
+LONGEST = 1e9  # seconds
 EVENT_SCHEMA = {ROW: pl.Int64(), "app": pl.String(), "time": pl.String(), "seconds": pl.Float64()}
 
 
@@ -88,9 +88,9 @@ def _events(log: Log, bucket: dict[str, Any], keys: tuple[str, ...]) -> pl.DataF
         raise BadInput(log.name, f"bucket {bucket.get('id')!r} has no events", "export it again")
     frame = pl.DataFrame(list(_rows(events, keys)), schema=EVENT_SCHEMA, orient="row")
     sieve = log.sieve
-    frame = sieve.reject(frame, pl.col("app").is_null() | (pl.col("app") == ""), f"an event without {' or '.join(keys)}")
+    frame = sieve.reject(frame, pl.col("app") == "", f"an event without {' or '.join(keys)}")
     frame = take_time(sieve, frame, "time", iso_utc(pl.col("time")))
-    frame = sieve.reject(frame, ~pl.col("seconds").is_between(-1e9, 1e9), "not a duration:", show="seconds")
+    frame = sieve.reject(frame, pl.col("seconds").is_null(), "an event without a possible duration")
     span = pl.duration(microseconds=(pl.col("seconds") * 1e6).round().cast(pl.Int64))
     frame = frame.select(ROW, "app", start="time", end=pl.col("time") + span)
     return take_spans(sieve, frame).reverse()
@@ -103,8 +103,8 @@ def _rows(events: list[Any], keys: tuple[str, ...]) -> Iterator[tuple[int, str |
         data = data if isinstance(data, dict) else {}
         name = next((data[key] for key in keys if isinstance(data.get(key), str)), None)
         time, seconds = event.get("timestamp"), event.get("duration")
-        number = isinstance(seconds, int | float) and math.isfinite(seconds)
-        yield row, name, time if isinstance(time, str) else None, float(seconds) if number else None
+        seconds = float(seconds) if isinstance(seconds, int | float) and abs(seconds) < LONGEST else None
+        yield row, name, time if isinstance(time, str) else None, seconds
 
 
 def cut_away(windows: pl.DataFrame, away: pl.DataFrame) -> pl.DataFrame:
@@ -116,14 +116,17 @@ def cut_away(windows: pl.DataFrame, away: pl.DataFrame) -> pl.DataFrame:
         return windows
     away = away.select("start", "end").sort("start")
     fresh = (pl.col("start") > pl.col("end").cum_max().shift()).fill_null(True)
-    away = away.group_by(fresh.cum_sum().alias("n"), maintain_order=True).agg(pl.col("start").min(), pl.col("end").max())
-    left = away.select(pl.col("start").alias("from"), pl.col("end").alias("until"))
+    absences = (
+        away.with_columns(fresh.cum_sum().alias("n"))
+        .group_by("n", maintain_order=True)
+        .agg(pl.col("start").min().alias("from"), pl.col("end").max().alias("until"))
+    )
     inside = pl.col("until") > pl.col("at")
     for edge, other in (("start", "until"), ("end", "from")):
         windows = (
             windows.with_columns(pl.col(edge).alias("at"))
             .sort("at", maintain_order=True)
-            .join_asof(left, left_on="at", right_on="from", strategy="backward")
+            .join_asof(absences, left_on="at", right_on="from", strategy="backward")
             .with_columns(pl.when(inside).then(pl.col(other)).otherwise(pl.col(edge)).alias(edge))
             .select(ROW, "app", "start", "end")
         )

@@ -26,7 +26,7 @@ def sniff(head: Head) -> float:
 
 def _separator(line: str) -> str | None:
     for separator in SEPARATORS:
-        if NEEDED <= {field.lower() for field in split(line, separator)}:
+        if NEEDED.issubset(field.lower() for field in split(line, separator)):
             return separator
     return None
 

@@ -27,6 +27,7 @@ DARK = ["SCREEN_NON_INTERACTIVE", "KEYGUARD_SHOWN", "DEVICE_SHUTDOWN", "DEVICE_S
 EVENT = r"^\s*time=\"?([^\"]*?)\"? type=(\S+)(?: package=(\S+))?(?: class=(\S+))?(?: instanceId=(\S+))?"
 SIGN = re.compile(r'^\s*time="?[^"]*"? type=\w+ package=|^\s*Last 24 hour events', re.MULTILINE)
 LINE = r"^\s*time="
+LOCALISED = r"^(\D*\d+\D+\d+\D+\d+)\D*?[, ]+(\D*\d{1,2})[:.](\d\d)(?:[:.](\d\d))?(\D*)$"
 PLAIN = "%Y-%m-%d %H:%M:%S"
 
 
@@ -67,16 +68,20 @@ def _times(log: Log, frame: pl.DataFrame, options: Options) -> tuple[pl.DataFram
         return take_time(log.sieve, frame, "time", to_wall(utc, zone)), (zone_note(options.zone, zone),)
     if not sample or re.match(r"\d{4}-\d\d-\d\d ", sample):
         return take_time(log.sieve, frame, "time", parse("time", PLAIN)), ()
-    # "8/30/2025, 9:49 PM": a date in the phone's order, then a time that may lack its seconds.
-    parts = pl.col("time").str.extract_groups(r"^(\D*\d+\D+\d+\D+\d+)\D*?[, ]+(\D*\d{1,2})[:.](\d\d)(?:[:.](\d\d))?(\D*)$").struct
-    clock = pl.format("{}:{}:{}{}", parts.field("2"), parts.field("3"), parts.field("4").fill_null("00"), parts.field("5"))
-    frame = frame.rename({"time": "text"}).with_columns(parts.field("1").alias("date"), clock.alias("time"))
-    frame = log.sieve.reject(frame, pl.col("date").is_null() | pl.col("time").is_null(), "not a possible time:", show="text")
+    return _localised(log, frame)
+
+
+def _localised(log: Log, frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """As in 8/30/2025, 9:49 PM: a date in the phone's order, then a time that may lack its seconds."""
+    parts = pl.col("time").str.extract_groups(LOCALISED).struct
+    date, hour, minute, second, half = (parts.field(str(i)) for i in range(1, 6))
+    clock = pl.format("{}:{}:{}{}", hour, minute, second.fill_null("00"), half)
+    frame = frame.with_columns(pl.col("time").alias("text"), date.alias("date"), clock.alias("time"))
+    frame = log.sieve.reject(frame, pl.col("date").is_null(), "not a possible time:", show="text")
     day, order = read_dates(log.sieve, frame)
     frame = read_times(log.sieve, frame.join(day, on=ROW, maintain_order="left"))
     start = pl.col("day") + pl.duration(seconds=pl.col("second"))
-    frame = take_time(log.sieve, frame.drop("time").rename({"text": "time"}), "time", start)
-    return frame, (f"{log.name}: dates were read as {order.describe()}.",)
+    return take_time(log.sieve, frame, "time", start), (f"{log.name}: dates were read as {order.describe()}.",)
 
 
 def _usages(events: pl.DataFrame) -> pl.DataFrame:

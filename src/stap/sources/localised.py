@@ -1,4 +1,4 @@
-"""Which number is the day? Settled from a whole column, never from one row.
+"""Dates and times as a phone's language writes them. Which number is the day is settled from a whole column.
 
 Every order is tried. The right one is that under which the most dates exist and the column runs one way only (an
 export is newest first); 1/12, 1/13, 2/1 runs one way as day/month and jumps as month/day.
@@ -16,10 +16,23 @@ from stap.sources.rows import ROW, Sieve
 ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year", "ymd": "year/month/day"}
 NUMBERS = r"^\D*(\d{1,4})\D+(\d{1,2})\D+(\d{1,4})\D*$"
 TIMES = r"^(\D*)(\d{1,2})\D+(\d{1,2})\D+(\d{1,2})(\D*)$"
+BLANKS = r"[\s.\u{202f}\u{a0}]"
 BUDDHIST = 543  # Thai phones count from the Buddha: 2566 is 2023
-NOON = "pm p μμ μ.μ 下午 오후 午後 ch م ب.ظ بعدازظهر du odp ip em après-midi nachm pomeriggio öö пп слпл gab μm".split()
-MORNING = "am a πμ π.μ 上午 오전 午前 sa ص ق.ظ قبلازظهر de dop ap fm matin vorm mattina öo дп прдп".split()
-NO_HALF = ["", "s", "h", "uhr"]
+
+
+def words(text: str) -> set[str]:
+    """A vocabulary: entries between bars or on lines of their own."""
+    return {word.strip() for line in text.splitlines() for word in line.split("|") if word.strip()}
+
+
+# Halves of the day as phones write them, without dots and spaces ("p. m." is pm).
+AFTERNOON = words("""
+    pm | p | μμ | 下午 | 오후 | 午後 | ch | م | بظ | بعدازظهر | du | odp | ip | em | nachm | пп
+""")
+MORNING = words("""
+    am | a | πμ | 上午 | 오전 | 午前 | sa | ص | قظ | قبلازظهر | de | dop | ap | fm | vorm | дп
+""")
+WHOLE_DAY = {"", "s", "h", "uhr"}
 
 
 @dataclass(frozen=True)
@@ -96,16 +109,18 @@ def _same(tried: dict[str, pl.Series], fitting: list[str]) -> bool:
 def read_times(sieve: Sieve | None, frame: pl.DataFrame) -> pl.DataFrame:
     """Adds `second`, of the day, from a 24 or 12 hour clock; without a sieve an unreadable time is null."""
     parts = pl.col("time").str.extract_groups(TIMES).struct
-    half = pl.concat_str(parts.field("1"), parts.field("5")).str.to_lowercase().str.replace_all(r"[\s.\u{202f}\u{a0}]", "")
+    half = pl.concat_str(parts.field("1"), parts.field("5")).str.to_lowercase().str.replace_all(BLANKS, "")
     hour, minute, second = (parts.field(str(i)).cast(pl.Int64) for i in (2, 3, 4))
-    twelve = pl.when(half.is_in(_bare(NOON))).then(hour % 12 + 12).when(half.is_in(_bare(MORNING))).then(hour % 12)
-    hour = twelve.when(half.is_in(NO_HALF)).then(hour)
+    hour = (
+        pl.when(half.is_in(AFTERNOON) & hour.is_between(1, 12))
+        .then(hour % 12 + 12)
+        .when(half.is_in(MORNING) & (hour <= 12))
+        .then(hour % 12)
+        .when(half.is_in(WHOLE_DAY))
+        .then(hour)
+    )
     sane = (hour < 24) & (minute < 60) & (second < 60)
     frame = frame.with_columns(pl.when(sane).then(hour * 3600 + minute * 60 + second).alias("second"))
     if sieve is None:
         return frame
     return sieve.reject(frame, pl.col("second").is_null(), "not a possible time:", show="time")
-
-
-def _bare(words: list[str]) -> list[str]:
-    return [word.replace(".", "") for word in words]

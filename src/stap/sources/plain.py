@@ -7,8 +7,6 @@ instant. A table that this program wrote is taken as it is: whether to keep laun
 
 from __future__ import annotations
 
-import re
-
 import polars as pl
 
 from stap.errors import BadInput
@@ -22,7 +20,7 @@ from stap.usage import SCHEMA
 NAME = "plain"
 NEEDED = ("app", "start")
 SEPARATORS = (",", ";", "\t")
-OWN_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}")
+OWN_TIME = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}$"  # as usage.save writes it
 
 
 def sniff(head: Head) -> float:
@@ -50,7 +48,7 @@ def read(log: Log, options: Options) -> Records:
 def _separator(line: str) -> str | None:
     """The one under which the header has the columns we need."""
     for separator in SEPARATORS:
-        if set(NEEDED) <= {field.lower() for field in split(line, separator)}:
+        if set(NEEDED).issubset(field.lower() for field in split(line, separator)):
             return separator
     return None
 
@@ -66,7 +64,7 @@ def _csv(log: Log) -> tuple[pl.DataFrame, bool]:
     if double is not None:
         raise BadInput(log.name, f"two columns {double!r}", "leave one of them out", row)
     frame = read_table(log, separator, names, skip=row)
-    own = names == list(SCHEMA) and OWN_TIME.fullmatch(frame["start"].first() or "") is not None
+    own = names == list(SCHEMA) and frame["start"].str.contains(OWN_TIME).all()
     return frame.select(ROW, *(name for name in names if name in SCHEMA)), own
 
 
@@ -98,11 +96,9 @@ def _times(log: Log, frame: pl.DataFrame, options: Options) -> tuple[pl.DataFram
         else:
             parsed = _iso(frame, name, options, notes)
         frame = take_time(log.sieve, frame, name, parsed)
-    if "end" in frame.columns:
-        frame = take_spans(log.sieve, frame)
-    else:
+    if "end" not in names:
         frame = frame.with_columns(pl.col("start").alias("end"))
-    return frame, tuple(sorted(notes))
+    return take_spans(log.sieve, frame), tuple(sorted(notes))
 
 
 def _wall(time: pl.Expr, dtype: pl.Datetime, options: Options, notes: set[str]) -> pl.Expr:

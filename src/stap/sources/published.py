@@ -1,4 +1,4 @@
-"""A benchmark's published counts beside what was read: a person should know when the file is not the one of the papers."""
+"""A benchmark's published counts beside what was read: is this the file that the papers speak of?"""
 
 from __future__ import annotations
 

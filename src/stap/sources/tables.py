@@ -78,8 +78,7 @@ def _careful(log: Log, separator: str, names: list[str], skip: int, quoted: bool
 def _rows(
     log: Log, lines: Iterator[str], separator: str, width: int, skip: int, quoted: bool
 ) -> Iterator[tuple[int | str | None, ...]]:
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    reader = csv.reader(lines, delimiter=separator, quoting=quoting)
+    reader = csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
     while True:
         row = skip + reader.line_num + 1
         try:

@@ -42,7 +42,8 @@ BACKGROUND = re.compile(
     | com\.google\.(process|android\.gms|android\.gsf|android\.syncadapters|android\.tts)(\..*)?
     | com\.google\.android\.(partnersetup|setupwizard|feedback|backup) | com\.android\.(systemui|nfc|phone|providers.*)
     | com\.android\.(htcdialer|server.*|exchange|bluetooth|smspush|stk|MtpApplication)
-    | com\.sec\.(spp|knox|msc|pcw|smartcard)(\..*)? | com\.sec\.android\.(sCloud\w*|cloudagent|fotaclient|service)(\..*)?
+    | com\.sec\.(spp|knox|msc|pcw|smartcard)(\..*)?
+    | com\.sec\.android\.(sCloud\w*|cloudagent|fotaclient|service)(\..*)?
     | com\.sec\.android\.app\.(twdvfs|sysscope|FlashBarService|snotebook) | com\.sec\.android\.pagebuddynotisvc
     | com\.samsung\.(android\.provider.*|scrc.*|klmsagent) | com\.lge\.(systemserver|keepscreenon|atservice|ime|sync)
     | com\.(sonyericsson|sonymobile)\.(customization|r2r|devicemonitor|smartcard|psm|illumination|provider)(\..*)?
