@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from stap.errors import BadInput
@@ -23,28 +24,31 @@ def merge(records: pl.DataFrame) -> pl.DataFrame:
 
     Records that start at the same instant keep the order they came in, so a log's own order decides.
     """
-    records = _sorted(records)
-    new = ((pl.col("user") != pl.col("user").shift()) | (pl.col("app") != pl.col("app").shift())).fill_null(True)
-    usages = (
-        records.lazy()
-        .with_columns(new.alias("new"))
-        .with_columns(pl.col("new").cum_sum().alias("usage"))
-        .with_columns(pl.col("end").max().over("usage"))  # "end of the last": the latest instant any of them covers
-        .filter("new")
-        .select("user", "app", "start", "end")
-        .collect()
-    )
+    if _people_in_order(records):  # then whole people change places, which can wait until there are far fewer rows
+        usages = _join_neighbours(records).sort("user", "start", maintain_order=True)
+    else:
+        usages = _join_neighbours(records.sort("user", "start", maintain_order=True))
     next_start = pl.when(pl.col("user").shift(-1) == pl.col("user")).then(pl.col("start").shift(-1))
     return usages.with_columns(pl.min_horizontal("end", next_start))
 
 
-def _sorted(records: pl.DataFrame) -> pl.DataFrame:
-    """By user, then start, stable. Most logs are in order already, and looking is far cheaper than sorting."""
+def _people_in_order(records: pl.DataFrame) -> bool:
+    """Whether each user's records stand together, in the order of time."""
     user, start = pl.col("user"), pl.col("start")
-    back = (user < user.shift()) | ((user == user.shift()) & (start < start.shift()))
-    if records.select(back.any()).item():
-        return records.sort("user", "start", maintain_order=True)
-    return records
+    turn = (user != user.shift()).fill_null(True)
+    back = ((start < start.shift()) & ~turn).any().alias("back")
+    seen = records.select(user.filter(turn).is_duplicated().any().alias("again"), back)
+    return not (seen["again"][0] or seen["back"][0])
+
+
+def _join_neighbours(records: pl.DataFrame) -> pl.DataFrame:
+    """A run of one user's one app becomes one row: the first start, and the latest instant that any of them covers."""
+    new = ((pl.col("user") != pl.col("user").shift()) | (pl.col("app") != pl.col("app").shift())).fill_null(True)
+    first = np.flatnonzero(records.select(new).to_series().to_numpy())
+    if not len(first):
+        return records.select(list(SCHEMA))
+    end = np.maximum.reduceat(records["end"].to_numpy(), first)
+    return records.select("user", "app", "start").gather(first).with_columns(pl.Series("end", end, TIME))
 
 
 def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
