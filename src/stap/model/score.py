@@ -1,0 +1,53 @@
+"""A model on whole windows, batched: its loss, and the rank of every label. The paper protocol rests on this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from stap.events import NO_LABEL, Bools, Corpus, Ints, Longs
+from stap.metrics import rank_of_label
+from stap.model.transformer import Transformer
+from stap.shuffle import draw, invert
+from stap.windows import Batch, Windows, encode, pieces, trimmed
+
+TOKENS = 16_384  # events in one forward pass
+
+
+def to_tensors(batch: Batch, device: torch.device) -> tuple[tuple[Tensor, ...], Tensor]:
+    """The model's inputs and the labels."""
+    arrays = (batch.app.astype(np.int64), batch.action.astype(np.int64), batch.minutes, batch.hour)
+    inputs = tuple(torch.from_numpy(array).to(device, non_blocking=True) for array in arrays)
+    return inputs, torch.from_numpy(batch.label.astype(np.int64)).to(device, non_blocking=True)
+
+
+def summed_loss(logits: Tensor, label: Tensor) -> Tensor:
+    """Cross-entropy summed over the events that have a label."""
+    flat = logits.float().view(-1, logits.shape[-1])
+    return F.cross_entropy(flat, label.view(-1), ignore_index=NO_LABEL, reduction="sum")
+
+
+def ranks(
+    model: Transformer, corpus: Corpus, windows: Windows, which: Longs, seed: int, device: torch.device
+) -> Iterator[tuple[Longs, float, Bools, Ints]]:
+    """For pieces of `which`: the windows, their summed loss, where labels are (n, L), and each label's rank there.
+
+    Candidates are all apps of the user; an equal score counts against the model. phi follows from seed and window.
+    """
+    vocabulary = model.config.vocabulary
+    which = which[np.argsort(-windows.usages[which], kind="stable")]
+    for piece in pieces(windows, which, 0, 1, TOKENS):
+        phi = draw(seed, 0, piece, vocabulary)
+        batch = encode(corpus, trimmed(windows, piece), piece, phi)
+        inputs, label = to_tensors(batch, device)
+        with torch.inference_mode():
+            logits = model(*inputs)
+            loss = float(summed_loss(logits, label))
+        scored = batch.label != NO_LABEL
+        candidates = invert(phi, corpus.app_counts[windows.user[piece]]) >= 0  # (n, V)
+        of_position = np.broadcast_to(candidates[:, None, :], (*scored.shape, vocabulary))[scored]
+        yield piece, loss, scored, rank_of_label(logits.float().cpu().numpy()[scored], batch.label[scored], of_position)

@@ -1,0 +1,72 @@
+"""last.safetensors: weights, optimiser state and progress in ONE file, so that no kill tears them apart. No pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from stap.errors import BadInput
+from stap.model import weights
+from stap.model.transformer import Transformer
+
+MOMENTS = ("exp_avg", "exp_avg_sq")  # AdamW's state, a tensor each for every weight
+_REMEDY = "start anew in another folder"
+
+
+@dataclass
+class Progress:
+    """Where a run is. With the weights, the moments and the config, all that it needs to go on."""
+
+    data: str  # fingerprint of the corpus
+    epoch: int = 0  # epochs done
+    step: int = 0  # steps done in this epoch
+    steps: int = 0  # optimiser steps done in all
+    loss: float = 0.0  # summed over the labels of this epoch so far
+    labels: int = 0
+    events: int = 0  # trained on in all, padding not counted
+    seconds: float = 0.0  # of training, over all restarts
+    best_loss: float = float("inf")
+    best_epoch: int = 0
+
+
+def save(path: Path, model: Transformer, optimiser: torch.optim.AdamW, progress: Progress) -> None:
+    tensors: dict[str, Tensor] = dict(model.state_dict())
+    for name, parameter in model.named_parameters():
+        for moment in MOMENTS:
+            state = optimiser.state.get(parameter, {}).get(moment)
+            tensors[f"{moment}.{name}"] = torch.zeros_like(parameter) if state is None else state
+    metadata = {
+        "format": weights.CHECKPOINT,
+        "config": model.config.to_json(),
+        "progress": json.dumps(asdict(progress)),
+    }
+    weights.write(tensors, metadata, path)
+
+
+def load(path: Path, model: Transformer, optimiser: torch.optim.AdamW, data: str) -> Progress:
+    """Put weights and moments back in place, after checking that they belong to this model and this data."""
+    where = str(path)
+    header = weights.read_header(path)
+    if header.metadata.get("format") != weights.CHECKPOINT or header.config(where) != model.config:
+        raise BadInput(where, "not a checkpoint of this run", _REMEDY)
+    shapes = model.config.tensors()
+    moments = {f"{moment}.{name}": shape for name, shape in shapes.items() for moment in MOMENTS}
+    weights.check(header, shapes | moments, where)
+    try:
+        progress = Progress(**json.loads(header.metadata["progress"]))
+    except (KeyError, TypeError, ValueError):
+        raise BadInput(where, "its progress is damaged", _REMEDY) from None
+    if progress.data != data:
+        raise BadInput(where, "the run was started on other data", f"give the same logs, or {_REMEDY}")
+    tensors = load_file(path)
+    model.load_state_dict({name: tensors[name] for name in shapes})
+    if progress.steps:
+        for name, parameter in model.named_parameters():
+            state = {moment: tensors[f"{moment}.{name}"].to(parameter.device) for moment in MOMENTS}
+            optimiser.state[parameter] = {"step": torch.tensor(float(progress.steps)), **state}
+    return progress

@@ -1,0 +1,32 @@
+"""What a person sees while a run goes on: a bar with loss, HR@1, events/s and the time left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+Board = Callable[..., None]  # board(steps done, loss=..., rate=..., epoch=..., hits=...)
+
+
+@contextmanager
+def board(total: int, done: int, epochs: int, show: bool) -> Iterator[Board]:
+    """A bar over all steps of the run on standard error; silent on the processes that do not write."""
+    columns = (
+        TextColumn("epoch {task.fields[epoch]}/" + str(epochs)),
+        BarColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}  HR@1 {task.fields[hits]}  {task.fields[rate]:,.0f} events/s"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(elapsed_when_finished=False, compact=True),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=not show) as bar:
+        task = bar.add_task("", total=total, completed=done, epoch=0, loss=float("nan"), hits="-", rate=0.0)
+
+        def update(steps: int, **values: Any) -> None:
+            bar.update(task, completed=steps, **values)
+
+        yield update

@@ -1,0 +1,62 @@
+"""One process or many: who am I, what do all of us sum to. torchrun sets the environment, and restarts us."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+
+
+@dataclass(frozen=True)
+class World:
+    """This process among its peers; rank 0 is the one that writes."""
+
+    rank: int
+    size: int
+    device: torch.device
+
+    @property
+    def writes(self) -> bool:
+        return self.rank == 0
+
+    def total(self, values: Sequence[float]) -> list[float]:
+        """The sum over all processes, the same on each of them."""
+        if self.size == 1:
+            return list(values)
+        dtype = torch.float64 if self.device.type == "cpu" else torch.float32
+        tensor = torch.tensor(list(values), dtype=dtype, device=self.device)
+        dist.all_reduce(tensor)
+        total: list[float] = tensor.tolist()
+        return total
+
+    def wait(self) -> None:
+        """Until everybody is here."""
+        if self.size > 1:
+            dist.barrier()
+
+
+@contextmanager
+def world() -> Iterator[World]:
+    """Join the process group that torchrun describes, or be alone; nccl on GPUs, gloo elsewhere."""
+    size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+    device = torch.device("cpu")
+    if torch.cuda.is_available():
+        device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+        torch.cuda.set_device(device)
+    if size == 1:
+        yield World(0, 1, device)
+        return
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield World(rank, size, device)
+    finally:
+        dist.destroy_process_group()
+
+
+def restarted() -> bool:
+    """torchrun starts all workers anew after one has died: then the run goes on from its checkpoint."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0

@@ -1,0 +1,75 @@
+"""What a run leaves to look at: log.jsonl (a line an epoch) and figures/curve.png."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from stap.files import replacing
+
+PLATEAU = 5.0  # the paper's phenomenon epoch is where the training loss reaches this
+
+
+def append(path: Path, line: dict[str, Any]) -> None:
+    with open(path, "a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The whole lines; one that a kill tore off is left out."""
+    if not path.exists():
+        return []
+    lines = []
+    for text in path.read_text().split("\n")[:-1]:
+        try:
+            lines.append(json.loads(text))
+        except ValueError:
+            break
+    return lines
+
+
+def rewind(path: Path, epoch: int) -> None:
+    """Drop what was logged after the checkpoint: those epochs will be done again."""
+    kept = [line for line in read(path) if line["epoch"] <= epoch]
+    with replacing(path) as draft:
+        draft.write_text("".join(json.dumps(line) + "\n" for line in kept))
+
+
+def draw_curve(lines: list[dict[str, Any]], path: Path, chance: float) -> None:
+    """Loss above, HR@1 below, by minutes of training; the shades are the curriculum's context lengths."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    loss, hits = figure.subplots(2, 1, sharex=True)
+    minutes = [line["seconds"] / 60 for line in lines]
+    checked = [line for line in lines if line["validation"]]
+    when = [line["seconds"] / 60 for line in checked]
+    loss.axhline(chance, color="0.6", linewidth=0.8, linestyle=":")
+    loss.annotate("chance", (0, chance), color="0.5", fontsize=8, va="bottom")
+    loss.plot(minutes, [line["loss"] for line in lines], label="training")
+    loss.plot(when, [line["validation"]["loss"] for line in checked], label="validation")
+    loss.set_ylabel("cross-entropy")
+    loss.legend(frameon=False)
+    hits.plot(when, [line["validation"]["HR@1"] for line in checked], color="C1", label="HR@1")
+    hits.plot(when, [line["validation"]["HR@5"] for line in checked], color="C2", label="HR@5")
+    hits.set_ylabel("validation, percent")
+    hits.set_xlabel("minutes of training")
+    hits.legend(frameon=False)
+    _shade_contexts(lines, (loss, hits))
+    path.parent.mkdir(exist_ok=True)
+    with replacing(path) as draft:
+        figure.savefig(draft, format="png", dpi=100)
+
+
+def _shade_contexts(lines: list[dict[str, Any]], axes: tuple[Any, ...]) -> None:
+    begin = 0.0
+    for number, line in enumerate(lines):
+        last = number + 1 == len(lines) or lines[number + 1]["context"] != line["context"]
+        if last:
+            end = line["seconds"] / 60
+            shade = 1 - 0.04 * (line["context"].bit_length() % 4)
+            for axis in axes:
+                axis.axvspan(begin, end, color=str(shade), zorder=-1, linewidth=0)
+            axes[0].annotate(f"L = {line['context']}", (begin, 0.02), xycoords=("data", "axes fraction"), fontsize=8)
+            begin = end
