@@ -1,4 +1,11 @@
-"""Prediction by partial matching: contexts of up to four apps, each mixed with the one an app shorter."""
+"""Prediction by partial matching, as strong as the sequence of apps alone allows.
+
+Notable:
+- contexts of one, two and three apps; each corrects the one an app shorter (PPM's escape), and counts fade
+- under them, how often each app was used lately, at two rates
+- all of these are experts in one log-domain mix whose weights are learned online, with a bias for the latest apps
+- bounded memory and constant-time updates: see contexts.py
+"""
 
 from __future__ import annotations
 
@@ -7,40 +14,57 @@ import numpy as np
 from stap.events import Floats
 from stap.predictors.base import Event
 from stap.predictors.coded import Coded
+from stap.predictors.contexts import Contexts
+from stap.predictors.fading import Fading
+from stap.predictors.mixer import PLACES, Mixer
 
-ORDER = 4
+ORDERS = 3
+LEFT = 0.5 ** (1.0 / np.array([3.0, 200.0]))  # half-lives of the two frequencies, in usages
+UNSEEN = 0.02  # of a usage, for every app
+WEIGHTS = {"fast": 0.2, "slow": 0.35, "order 1": 0.3, "order 2": 0.1, "order 3": 0.1}
 
 
 class Ppm(Coded):
-    """Interpolated partial matching: an order's weight is how often its context was seen against how varied it is."""
+    weights = WEIGHTS
+    bias_sets = 1
 
     def __init__(self) -> None:
         super().__init__()
+        self._contexts = Contexts()
+        self._frequency = Fading(len(LEFT))
+        self._mixer = Mixer(np.array(list(self.weights.values())), self.bias_sets)
         self._past: tuple[int, ...] = ()
-        self._next: dict[tuple[int, ...], dict[int, float]] = {}
         self._latest: list[int] = []
 
     def _open(self, code: int, event: Event) -> None:
-        if code in self._latest:
+        if code < len(self.names):
+            if len(self.names) > 1:
+                self.probability()  # what is learned must not depend on whether anybody asked
+                self._mixer.learn(code)
             self._latest.remove(code)
         self._latest.insert(0, code)
-        for order in range(len(self._past) + 1):
-            row = self._next.setdefault(self._past[len(self._past) - order :], {})
-            row[code] = row.get(code, 0.0) + 1.0
-        self._past = (*self._past, code)[-ORDER:]
+        for start in range(len(self._past)):
+            self._contexts.add(self._past[start:], code)
+        self._frequency.add(code, LEFT)
+        self._past = (*self._past, code)[-ORDERS:]
 
     def _predict(self) -> Floats:
-        place = np.arange(1.0, len(self.names) + 1)
-        probability: Floats = np.empty(len(self.names))
-        probability[self._latest] = 1.0 / (place * (place + 1.0))
-        for order in range(len(self._past) + 1):
-            row = self._next.get(self._past[len(self._past) - order :])
-            if row is None:
-                break
-            weight = 1.5 * len(row) if order else 30.0
-            probability *= weight
-            probability[list(row)] += list(row.values())
-            probability /= weight + sum(row.values())
-        probability[self.current] = 0.0
-        probability /= max(probability.sum(), 1e-300)
-        return probability
+        if len(self.names) == 1:
+            return np.zeros(1)
+        latest = self._latest[1 : PLACES + 1]
+        return self._mixer.predict(np.log(self._experts()), latest, self.current, self._bias_sets())
+
+    def _experts(self) -> Floats:
+        """(experts, apps) shares, in the order of WEIGHTS."""
+        counts = self._frequency.counts(len(self.names)) + UNSEEN
+        counts /= counts.sum(axis=1, keepdims=True)
+        rows = [*counts]
+        share: Floats = counts.mean(axis=0)
+        for order in range(1, ORDERS + 1):
+            if order <= len(self._past):
+                share = self._contexts.sharpen(share, self._past[-order:])
+            rows.append(share)
+        return np.array(rows)
+
+    def _bias_sets(self) -> list[int]:
+        return [0]
