@@ -21,7 +21,7 @@ from stap.predictors.mixer import PLACES, Mixer
 ORDERS = 3
 LEFT = 0.5 ** (1.0 / np.array([3.0, 200.0]))  # half-lives of the two frequencies, in usages
 UNSEEN = 0.02  # of a usage, for every app
-WEIGHTS = {"fast": 0.2, "slow": 0.35, "order 1": 0.3, "order 2": 0.1, "order 3": 0.1}
+WEIGHTS = {"fast": 0.22, "slow": 0.33, "order 1": 0.28, "order 2": 0.08, "order 3": 0.13}
 
 
 class Ppm(Coded):
@@ -34,7 +34,7 @@ class Ppm(Coded):
         self._frequency = Fading(len(LEFT))
         self._mixer = Mixer(np.array(list(self.weights.values())), self.bias_sets)
         self._past: tuple[int, ...] = ()
-        self._latest: list[int] = []
+        self._latest: list[int] = []  # codes, latest first
 
     def _open(self, code: int, event: Event) -> None:
         if code < len(self.names):
@@ -51,20 +51,23 @@ class Ppm(Coded):
     def _predict(self) -> Floats:
         if len(self.names) == 1:
             return np.zeros(1)
-        latest = self._latest[1 : PLACES + 1]
-        return self._mixer.predict(np.log(self._experts()), latest, self.current, self._bias_sets())
+        return self._mixer.predict(
+            np.log(self._experts()), self._latest[1 : PLACES + 1], self.current, self._bias_sets()
+        )
 
     def _experts(self) -> Floats:
         """(experts, apps) shares, in the order of WEIGHTS."""
-        counts = self._frequency.counts(len(self.names)) + UNSEEN
-        counts /= counts.sum(axis=1, keepdims=True)
-        rows = [*counts]
-        share: Floats = counts.mean(axis=0)
+        share = np.empty((len(WEIGHTS), len(self.names)))
+        rates = len(LEFT)
+        frequency = share[:rates]
+        np.add(self._frequency.counts(len(self.names)), UNSEEN, out=frequency)
+        frequency /= frequency.sum(axis=1, keepdims=True)
+        prior: Floats = frequency.sum(axis=0) / rates
         for order in range(1, ORDERS + 1):
             if order <= len(self._past):
-                share = self._contexts.sharpen(share, self._past[-order:])
-            rows.append(share)
-        return np.array(rows)
+                prior = self._contexts.sharpen(prior, self._past[-order:])
+            share[rates + order - 1] = prior
+        return share
 
     def _bias_sets(self) -> list[int]:
         return [0]
