@@ -109,7 +109,7 @@ class StapMaker:
         return Stap(self.model)
 
     def rank_windows(self, corpus: Corpus, windows: Windows, seed: int = 0) -> Iterator[tuple[int, list[int]]]:
-        """The paper protocol, batched: every window's user, and the rank of the label at each of its labelled events."""
+        """The paper protocol, batched: each window's user, and the label's rank at each of its labelled events."""
         most, vocabulary = int(corpus.app_counts.max(initial=0)), self.model.config.vocabulary
         if most > vocabulary:
             raise BadInput("the model", f"it has room for {vocabulary} apps, a user has {most}", "train a larger one")
