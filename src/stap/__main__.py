@@ -1,4 +1,4 @@
-"""`python -m stap` is `stap`."""
+"""`python -m stap`, and so `torchrun -m stap train ...`."""
 
 from stap.cli import main
 

@@ -15,10 +15,11 @@ import typer
 from stap import __version__, describe, evaluate, show, sources, usage
 from stap.demo.person import LOG as DEMO_LOG
 from stap.demo.replay import moments
-from stap.errors import BadInput
+from stap.errors import BadInput, extra
 from stap.events import from_table
 from stap.files import replacing
-from stap.predictors import CLASSICAL, make
+from stap.predictors import CLASSICAL, load_maker, make
+from stap.train import config as train_config
 from stap.windows import CONTEXT
 
 app = typer.Typer(
@@ -35,10 +36,11 @@ SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave bad rows o
 KeepSystem = Annotated[bool, typer.Option("--keep-system", help="Keep launchers and system UI.")]
 Users = Annotated[str | None, typer.Option("--users", help="Only these users, comma-separated.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
-Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(CLASSICAL)}.")]
+Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(CLASSICAL)}, stap.")]
+Model = Annotated[Path | None, typer.Option("--model", metavar="FILE", help="The model that `stap` predicts with.")]
 
 ALL = ",".join(CLASSICAL)
-BENCHES = {"import": "imports", "windows": "windows", "stream": "stream"}
+BENCHES = {"import": "imports", "windows": "windows", "stream": "stream", "training": "training"}
 
 
 def _read(paths: list[str], users: str | None, options: sources.Options) -> sources.Imported:
@@ -51,6 +53,16 @@ def _read(paths: list[str], users: str | None, options: sources.Options) -> sour
     for note in (*read.notes, *skipped):
         show.err.print(f"note: {note}", soft_wrap=True, markup=False)
     return read
+
+
+def _maker(name: str, model: Path | None) -> evaluate.Maker:
+    """Predictors by name; `stap` needs a model, and torch."""
+    if name != "stap":
+        make(name)  # an unknown name is better heard of before a minute of work
+        return partial(make, name)
+    if model is None:
+        raise BadInput("predictors", "stap predicts with a model", "give one with --model FILE")
+    return load_maker(model)
 
 
 def _write_json(figures: dict[str, Any], path: Path | None) -> None:
@@ -116,6 +128,7 @@ def describe_(
 def evaluate_(
     logs: Logs,
     predictors: Names = ALL,
+    model: Model = None,
     protocol: Annotated[Literal["stream", "paper"], typer.Option(help="See docs/protocol.md.")] = "stream",
     context: Annotated[int, typer.Option(min=2, help="Window length in events (paper protocol).")] = CONTEXT,
     by_user: Annotated[bool, typer.Option("--by-user", help="Print HR@1 of every user too.")] = False,
@@ -130,9 +143,7 @@ def evaluate_(
 
     Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
     """
-    makers = {name: partial(make, name) for name in predictors.split(",")}
-    for maker in makers.values():
-        maker()  # an unknown name is better heard of before a minute of work
+    makers = {name: _maker(name, model) for name in predictors.split(",")}
     table = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
     with show.progress("evaluating", len(makers) * len(table)) as tick:
         result = evaluate.run(from_table(table), makers, protocol, context, tick)
@@ -147,7 +158,8 @@ def predict(
     logs: Logs,
     user: Annotated[str | None, typer.Option("--user", help="Whose next app; needed when the log has several.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, max=200, help="How many apps.")] = 5,
-    predictor: Annotated[str, typer.Option("--predictor", help=f"One of {', '.join(CLASSICAL)}.")] = "blend",
+    predictor: Annotated[str, typer.Option("--predictor", help=f"One of {', '.join(CLASSICAL)}, stap.")] = "blend",
+    model: Model = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     format: Format = None,
     zone: Zone = None,
@@ -158,7 +170,7 @@ def predict(
 
     Example: `stap predict my.parquet -k 3`
     """
-    ranker = make(predictor)
+    ranker = _maker(predictor, model)()
     table = _read(logs, user, sources.Options(format, zone, skip_bad_rows, keep_system)).table
     if table["user"].n_unique() > 1:
         people = ", ".join(table["user"].unique().sort()[:5])
@@ -169,6 +181,39 @@ def predict(
         show.out.print_json(data=print_json)
     else:
         show.out.print(show.ranking(ranked))
+
+
+@app.command("train")
+def train_(
+    data: Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")],
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
+    preset: Annotated[Literal["paper", "small", "tiny"], typer.Option(help="Where the settings come from.")] = "small",
+    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="TOML that changes some.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where the run is; its own config.toml counts.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Of split, weights, order and phi.")] = None,
+    fold: Annotated[str | None, typer.Option(metavar="K/N", help="Hold out the K-th of N parts of the users.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data.")] = None,
+    format: Format = None,
+    zone: Zone = None,
+    skip_bad_rows: SkipBad = False,
+    keep_system: KeepSystem = False,
+    users: Users = None,
+) -> None:
+    """Train a model on logs of at least two people into a run folder; needs `pip install 'stap[train]'`.
+
+    Example: `stap train --data phones.parquet --out runs/a --preset small`
+    """
+    settings = train_config.choose(preset, config, seed, fold, epochs)
+    loop = extra("stap.train.loop")
+    table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
+    done = loop.train(from_table(table), settings, out, ", ".join(data), resume)
+    show.out.print(
+        f"best validation loss {done.best_loss:.4f} after epoch {done.best_epoch} -> {out / 'best.safetensors'}",
+        soft_wrap=True,
+        markup=False,
+    )
 
 
 @app.command()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
-from stap.errors import BadInput
+from stap.errors import BadInput, extra
 from stap.predictors.base import Event, Predictor, Ranking
 from stap.predictors.blend import Blend
 from stap.predictors.markov import Markov
@@ -12,7 +13,7 @@ from stap.predictors.mfu import MostFrequent
 from stap.predictors.mru import MostRecent, Previous
 from stap.predictors.ppm import Ppm
 
-__all__ = ["CLASSICAL", "Event", "Predictor", "Ranking", "make"]
+__all__ = ["CLASSICAL", "Event", "Predictor", "Ranking", "load_maker", "make"]
 
 CLASSICAL: dict[str, Callable[[], Predictor]] = {
     "mfu": MostFrequent,
@@ -29,3 +30,9 @@ def make(name: str) -> Predictor:
     if name not in CLASSICAL:
         raise BadInput("predictors", f"no predictor {name!r}", f"known are {', '.join(CLASSICAL)}")
     return CLASSICAL[name]()
+
+
+def load_maker(path: Path) -> Callable[[], Predictor]:
+    """STAP with the model in a file, through torch: a fresh predictor at every call, one copy of the weights."""
+    maker: Callable[[], Predictor] = extra("stap.predictors.stap").load(path)
+    return maker

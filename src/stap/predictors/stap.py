@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ import torch
 from stap.errors import BadInput
 from stap.events import Corpus
 from stap.iswi import plan
+from stap.model import weights
 from stap.model.score import ranks
 from stap.model.transformer import Cache, Transformer
 from stap.predictors.base import Event, Ranking
@@ -120,3 +122,9 @@ class StapMaker:
             found |= {int(window): part.tolist() for window, part in zip(piece, parts, strict=True)}
         for window, user in enumerate(windows.user.tolist()):
             yield user, found[window]
+
+
+def load(path: Path) -> StapMaker:
+    """The model in a file. On one thread: with a few events at a time a second one only waits."""
+    torch.set_num_threads(1)
+    return StapMaker(weights.load(path))
