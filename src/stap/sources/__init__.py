@@ -132,8 +132,9 @@ def _tell_apart(parts: list[_Part], tables: list[pl.DataFrame], notes: list[str]
     if not shared:
         return tables
     notes.append(f"{len(shared)} user names occur in several logs and got the folder or format in front.")
-    user = pl.col("user")
     return [
-        table.with_columns(pl.when(user.is_in(shared)).then(pl.lit(place + "/") + user).otherwise(user))
+        table.with_columns(
+            pl.when(pl.col("user").is_in(shared)).then(place + "/" + pl.col("user")).otherwise("user").alias("user")
+        )
         for table, place in zip(tables, places, strict=True)
     ]

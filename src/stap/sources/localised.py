@@ -49,12 +49,14 @@ class Order:
 
 def read_dates(sieve: Sieve, frame: pl.DataFrame) -> tuple[pl.DataFrame, Order]:
     """ROW and `day` for every row with a date, and the order that was found."""
+    if frame.is_empty():
+        raise BadInput(sieve.where, "no row with a date", "check that it is the right file")
     parts = pl.col("date").str.extract_groups(NUMBERS).struct
     numbers = frame.select(ROW, "date", *(parts.field(str(i)).alias(f"n{i}") for i in (1, 2, 3)))
     times = read_times(None, frame)["second"]
     tried = {order: _dates(numbers, order) for order in ORDERS}
     scores = {order: _score(day, times) for order, day in tried.items()}
-    if all(score[0] == frame.height for score in scores.values()) and frame.height:
+    if all(score[0] == frame.height for score in scores.values()):
         raise BadInput(sieve.where, f"not a date: {frame['date'][0]!r}", "check the Date column", frame[ROW][0])
     best = min(scores.values())
     fitting = [order for order in ORDERS if scores[order][:2] == best[:2]]

@@ -52,7 +52,7 @@ def open_logs(path: str | Path, scratch: Path, skip: bool) -> Iterator[Log]:
 
 
 def _hidden(path: Path) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in path.parts)
+    return any(part.startswith((".", "__MACOSX")) and part != ".." for part in path.parts)
 
 
 def _open_file(path: Path, scratch: Path, skip: bool) -> Iterator[Log]:
@@ -96,7 +96,7 @@ def _gunzip(log: Log) -> Log:
     with open(log.path, "rb") as raw, gzip.GzipFile(fileobj=raw) as stream, open(target, "wb") as out:
         rows, last = 0, b"\n"
         try:
-            while piece := stream.read(PIECE):
+            while piece := stream.read1(PIECE):  # read() would throw away what came before the break
                 out.write(piece)
                 rows, last = rows + piece.count(b"\n"), piece[-1:]
                 _cap(log, out.tell())

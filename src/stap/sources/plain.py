@@ -2,7 +2,8 @@
 
 Times are ISO, with a space or a T, with or without a fraction. A time with an offset keeps its wall clock as written,
 unless --zone asks for another. Without a user column the file's name is the user; without an end a record is an
-instant. A table that this program wrote is taken as it is: whether to keep launchers was decided at its import.
+instant. A table with exactly user, app, start, end is a usage table and taken as it is: whether its launchers stay was
+decided when it was made. From any other they are dropped.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from stap.usage import SCHEMA
 NAME = "plain"
 NEEDED = ("app", "start")
 SEPARATORS = (",", ";", "\t")
-OWN_TIME = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}$"  # as usage.save writes it
 
 
 def sniff(head: Head) -> float:
@@ -64,7 +64,7 @@ def _csv(log: Log) -> tuple[pl.DataFrame, bool]:
     if double is not None:
         raise BadInput(log.name, f"two columns {double!r}", "leave one of them out", row)
     frame = read_table(log, separator, names, skip=row)
-    own = names == list(SCHEMA) and frame["start"].str.contains(OWN_TIME).all()
+    own = names == list(SCHEMA)
     return frame.select(ROW, *(name for name in names if name in SCHEMA)), own
 
 

@@ -11,52 +11,48 @@ import polars as pl
 
 PACKAGES = re.compile(
     r"""
-    android | system
-    | com\.android\.systemui(\..*)? | .*\.systemui
-    | ([\w]+\.)+launcher\d? | ([\w]+\.)+(\w*launcher\w*)
-    | com\.gau\.go\.launcherex(\..*)?
-    | com\.(miui|mi\.android\.globallauncher|mi\.android\.globalminusscreen)(\.home)?
-    | com\.(sonyericsson|sonymobile|htc|asus|zui|meizu\.flyme|smartisanos|vivo|bbk)\.(home|launcher)
-    | com\.dianxinos\.dxhome | net\.oneplus\.launcher | com\.teslacoilsw\.launcher | com\.htc\.sense\.hsp
-    | com\.google\.android\.apps\.nexuslauncher | com\.sec\.android\.app\.\w*launcher\w* | ginlemon\.flowerfree
-    | com\.(android|google\.android|samsung\.android|miui|huawei|oplus|coloros)\.(packageinstaller|permissioncontroller)
-    | com\.miui\.securitycenter\.permission | com\.lbe\.security\.miui
-    | com\.android\.(keyguard|settings\.intelligence\.keyguard) | com\.(sec|samsung)\.android\.(app\.)?keyguard
-    | (\w+\.)+(lockscreen|keyguard)(\.\w+)*
-    | (\w+\.)*(inputmethod|ime|honeyboard|swiftkey|gokeyboard|softkeyboard)(\.\w+)*
-    | com\.(samsung\.android\.app\.aodservice|android\.internal\.app) | com\.google\.android\.setupwizard
+    android | system | (\w+\.)+systemui(\.\w+)*
+    # home screens
+    | (\w+\.)+\w*launcher(\d|ex)? | com\.gau\.go\.launcherex(\.\w+)* | com\.htc\.launcher(\.\w+)*
+    | com\.(miui|sonyericsson|sonymobile|asus|zui|smartisanos)\.home | com\.dianxinos\.dxhome | ginlemon\.flowerfree
+    # lock screens
+    | (\w+\.)+(lockscreen|keyguard)(\.\w+)* | com\.samsung\.android\.app\.aodservice
+    # installers and permission dialogs
+    | (\w+\.)+(packageinstaller|permissioncontroller|setupwizard) | com\.lbe\.security\.miui
+    # keyboards
+    | (\w+\.)+(inputmethod|honeyboard|gokeyboard|\w*softkeyboard|swiftkey)(\.\w+)* | (\w+\.)+(htc)?ime
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-
 NAMES = re.compile(
     r"""
-    system\s?ui | android\ system | système\ android | android[- ]system | sistema\ android | system\ android
-    | (interface|ui)\ (du\ )?système | interface\ système | system-?ui | systembenutzeroberfläche | iu\ do\ sistema
-    | ui\ (del\ )?sistema | interfaz\ del\ sistema | ui\ di\ sistema | interfejs\ systemu
-    | системный\ интерфейс | 系統使用者介面 | 系统界面 | システムui | 시스템\ ui
-    | systemowy\ menadżer\ pulpitu | systemowy\ launcher | system\ launcher | launcher\s?\d*
-    | .*\ (launcher|home\ launcher) | (one\ ui|touchwiz|xperia|miui|emui|lg|htc|zen)\ home | one\ ui(-|\ )startseite
-    | (écran|ecran)\ d['’]accueil(\ .*)? | accueil\ one\ ui | startbildschirm | pantalla\ de\ inicio(\ .*)?
-    | tela\ inicial(\ .*)? | schermata\ (home|iniziale)(\ .*)? | ekran\ główny(\ .*)? | startscherm(\ .*)?
-    | (lock\ ?screen|keyguard|écran\ de\ verrouillage|sperrbildschirm|pantalla\ de\ bloqueo|ekran\ blokady)
-    | (package|paket|app)[ -]?installer | package\ installer | paket-?installer | paketinstallationsprogramm
-    | programme\ d['’]installation\ (du\ kit|de\ package)s? | instalador\ de\ (paquetes|pacotes)
-    | programma\ di\ installazione\ (dei\ )?pacchetti | instalator\ pakietów | установщик\ пакетов
-    | permission\ controller | contrôleur\ des\ autorisations
-    | gboard | (samsung|microsoft\ swiftkey)\ keyboard | clavier\ samsung | samsung-tastatur | swiftkey(\ keyboard)?
-    | android\ keyboard(\ \(aosp\))?
-    | loginwindow | lockapp(\.exe)? | screensaverengine | gnome-shell | plasmashell | searchhost\.exe | kscreenlocker.*
+    # the system
+    system[ -]?ui | android[ -]system | système\ android | sistema\ android | system\ android
+    | interface\ (du\ )?système | systembenutzeroberfläche | systemowy\ interfejs | interfejs\ systemu | iu\ do\ sistema
+    | ui\ (del|di)\ sistema | ui\ sistema | interfaz\ del\ sistema | системный\ интерфейс | 系统界面 | 系統使用者介面 | 시스템\ ui
+    # home screens
+    | launcher\s?\d* | .*\ launcher | systemowy\ (menadżer\ pulpitu|launcher)
+    | (one\ ui|touchwiz|xperia|miui|emui|lg|htc|zen)\ home | accueil\ one\ ui | one\ ui[ -]startseite
+    | écran\ d['’]accueil(\ .*)? | startbildschirm | startscherm | pantalla\ de\ inicio(\ .*)? | tela\ inicial(\ .*)?
+    | schermata\ (home|iniziale)(\ .*)? | ekran\ główny(\ .*)?
+    # lock screens
+    | lock\ ?screen | keyguard | écran\ de\ verrouillage | sperrbildschirm | pantalla\ de\ bloqueo | ekran\ blokady
+    | loginwindow | lockapp(\.exe)? | screensaverengine | kscreenlocker\w*
+    # installers and permission dialogs
+    | package\ installer | paket-?installer | instalator\ pakietów | instalador\ de\ (paquetes|pacotes)
+    | programme\ d['’]installation\ (du\ kit|de\ packages?) | установщик\ пакетов
+    | programma\ di\ installazione\ (dei\ )?pacchetti | permission\ controller | contrôleur\ des\ autorisations
+    # keyboards and desktop shells
+    | gboard | samsung\ keyboard | clavier\ samsung | samsung-tastatur | (microsoft\ )?swiftkey(\ keyboard)?
+    | android\ keyboard\ \(aosp\) | gnome-shell | plasmashell
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-PACKAGE = re.compile(r"[A-Za-z]\w*(\.\w+)+|android|system")
 
 
 def is_system(app: str) -> bool:
     """Whether this package or name is a launcher, a lock screen, a keyboard, an installer or the system itself."""
-    pattern = PACKAGES if PACKAGE.fullmatch(app) else NAMES
-    return pattern.fullmatch(app) is not None
+    return any(pattern.fullmatch(app) for pattern in (PACKAGES, NAMES))
 
 
 def drop_system(records: pl.DataFrame) -> tuple[pl.DataFrame, int]:

@@ -77,14 +77,17 @@ def _from_utf16(log: Log, file: IO[bytes], out: IO[bytes]) -> None:
 
 
 def _looks_fine(path: Path) -> bool:
-    """One fast look: no NUL, no block without a line end, valid UTF-8."""
+    """One fast look: no NUL, no line too long, valid UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    plain = True  # all ASCII so far in this run: nothing is pending in the decoder
+    plain = True  # nothing is pending in the decoder
+    begun = 0  # bytes of a line that the blocks before have left open
     with open(path, "rb") as file:
         try:
             while block := file.read(LONGEST_LINE):
-                if b"\0" in block or (len(block) == LONGEST_LINE and b"\n" not in block):
+                first = block.find(b"\n")
+                if b"\0" in block or begun + (first if first >= 0 else len(block)) >= LONGEST_LINE:
                     return False
+                begun = len(block) - 1 - block.rfind(b"\n") if first >= 0 else begun + len(block)
                 if not plain or not block.isascii():
                     decoder.decode(block)
                     plain = not decoder.getstate()[0]

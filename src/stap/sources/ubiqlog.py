@@ -13,6 +13,7 @@ process or a time, which the logger wrote now and then, is no record.
 
 from __future__ import annotations
 
+import json
 import re
 
 import polars as pl
@@ -94,18 +95,25 @@ def _daily(log: Log) -> pl.DataFrame:
         .filter(pl.col("line").str.contains('"Application"', literal=True))
         .with_columns(pl.col("line").str.strip_chars())
     )
-    whole = pl.col("line").str.contains(r'^\{\s*"Application"\s*:\s*\{[^{}]*\}\s*\}$')
-    frame = log.sieve.reject(frame, ~whole, "a broken line:", show="line")
-    try:
-        record = frame["line"].str.json_decode(pl.Struct({"Application": app})).struct.field("Application")
-    except pl.exceptions.PolarsError:
-        raise BadInput(log.name, "a line that is no JSON", "fetch the file again") from None
+    broken = [row for row, line in frame.select(ROW, "line").iter_rows() if not _whole(line)]
+    frame = log.sieve.reject(frame, pl.col(ROW).is_in(broken), "a broken line:", show="line")
+    record = frame["line"].str.json_decode(pl.Struct({"Application": app})).struct.field("Application")
     user = log.folder or log.stem
     return frame.select(ROW).with_columns(
         pl.lit(user).alias("user"),
         *(record.struct.field(old).alias(new) for old, new in (("ProcessName", "process"), ("Start", "start"))),
         record.struct.field("End").alias("end"),
     )
+
+
+def _whole(line: str) -> bool:
+    """Whether a line is one flat record of texts; a phone that ran empty left half lines behind."""
+    try:
+        record = json.loads(line)
+    except (json.JSONDecodeError, RecursionError):
+        return False
+    app = record.get("Application") if isinstance(record, dict) else None
+    return isinstance(app, dict) and all(isinstance(value, str | None) for value in app.values())
 
 
 def _processes(log: Log, frame: pl.DataFrame, options: Options) -> Records:
