@@ -38,7 +38,9 @@ def evaluation(result: dict[str, Any]) -> Table:
     """The table of predictors: the best of each metric in bold."""
     entries = result["predictors"]
     pooled = {name: entry["pooled"] for name, entry in entries.items()}
-    table = Table(title=f"{result['protocol']} protocol, percent", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(
+        title=f"{result['protocol']} protocol, percent", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
     table.caption = "95 %: interval of HR@1 over users; open: HR@1 just after an open"
     for column in ("predictor", *NAMES, "95 %", "open", "n"):
         table.add_column(column, justify="left" if column == "predictor" else "right", no_wrap=True)
@@ -46,7 +48,7 @@ def evaluation(result: dict[str, Any]) -> Table:
     for name, row in pooled.items():
         cells = [Text(f"{row[m]:.2f}", style="bold" if row[m] == best[m] else "") for m in NAMES]
         span = entries[name]["interval"].get("HR@1")
-        interval = "{:.1f}-{:.1f}".format(*span) if span else "one user"
+        interval = "{:.1f}-{:.1f}".format(*span) if span else "-"
         table.add_row(name, *cells, interval, f"{entries[name]['open']['HR@1']:.2f}", f"{row['n']:,}")
     return table
 
