@@ -125,7 +125,7 @@ def test_wrong_columns_for_the_format_asked_for(tmp_path: Path, name: str) -> No
 def test_no_such_file_folder_or_format(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
         read([tmp_path / "nowhere.csv"])
-    with pytest.raises(BadInput, match="an empty folder"):
+    with pytest.raises(BadInput, match="no log in this folder"):
         read([tmp_path])
     with pytest.raises(BadInput, match="no such format; use one of lsapp"):
         read([tmp_path], Options(format="excel"))
@@ -140,6 +140,23 @@ def test_a_file_one_may_not_read(tmp_path: Path) -> None:
     log.chmod(0)
     with pytest.raises(BadInput, match="cannot be read"):
         read([log])
+
+
+def test_names_with_brackets_and_stars_are_only_names(tmp_path: Path) -> None:
+    write(tmp_path, "broken", "log1.csv")
+    assert load(write(tmp_path, PLAIN, "log[1].csv")).records == 3
+    assert load(write(tmp_path, PLAIN, "log*.csv")).records == 3
+
+
+def test_damaged_parquet_is_refused(tmp_path: Path) -> None:
+    table = load(write(tmp_path, PLAIN)).table
+    table.write_parquet(tmp_path / "x.parquet")
+    whole = (tmp_path / "x.parquet").read_bytes()
+    refused = 0
+    for place in range(4, len(whole), 3):
+        broken = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+        refused += isinstance(outcome(write(tmp_path, broken), skip=False), str)
+    assert refused > 20
 
 
 def test_a_user_with_one_usage_is_valid(tmp_path: Path) -> None:
@@ -169,9 +186,18 @@ class TestWrappings:
         monkeypatch.setattr(opening, "RATIO_FROM", 1 << 20)
         refuse(write(tmp_path, gzip.compress(b"a" * (16 << 20))), "decompression bomb", skipped=None)
 
+    def test_a_truncated_tar_in_a_gzip_keeps_what_is_whole(self, tmp_path: Path) -> None:
+        packed = gzip.compress(
+            _tar({"lsapp.tsv": (LSAPP + "8\t3\t2018-01-16 07:00:45\tMail\tOpened\n" * 3000).encode()}), 0
+        )
+        log = write(tmp_path, packed[:40_000], "lsapp.tsv.gz")
+        refuse(log, "the gzip ends too early")
+        assert 900 < load(log, skip_bad_rows=True).records < 1100
+        refuse(write(tmp_path, gzip.decompress(packed)[:40_000], "lsapp.tar"), "the tar ends too early")
+
     def test_a_damaged_tar(self, tmp_path: Path) -> None:
         tar = _tar({"lsapp.tsv": LSAPP.encode() * 100})
-        refuse(write(tmp_path, tar[:1500]), "a damaged tar", skipped=None)
+        refuse(write(tmp_path, tar[:300] + b"x" * 300 + tar[600:]), "a damaged tar", skipped=None)
         refuse(write(tmp_path, _tar({"empty": b""})), "a tar without a file", skipped=None)
 
     def test_a_member_s_path_is_never_a_path_here(self, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ SOURCES: dict[str, Source] = {
 }
 FORMATS = tuple(SOURCES)
 SURE = 0.5
+NAME_IT = f"name the format with --format ({', '.join(FORMATS)})"
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,11 @@ def _read_parts(paths: Sequence[str | Path], scratch: Path, options: Options) ->
                 strangers.append(log.name)
                 continue
             if source is None:
-                clean(log)  # a damaged file deserves its own words
-                remedy = f"name the format with --format ({', '.join(FORMATS)})"
-                raise BadInput(log.name, "no format that is known here", remedy)
+                raise _unknown(log)
             parts.append(_Part(log, source.NAME, source.read(log, options)))
             notes.extend(parts[-1].records.notes)
         if len(parts) == before:
-            raise BadInput(str(path), "no log in this folder", f"name the format with --format ({', '.join(FORMATS)})")
+            raise BadInput(str(path), "no log in this folder", NAME_IT)
     if strangers:
         notes.append(f"{len(strangers)} other files were passed over, the first being {strangers[0]}.")
     return parts, notes
@@ -98,6 +97,14 @@ def _recognise(log: Log) -> Source | None:
     head = log.head()
     best = max(SOURCES.values(), key=lambda source: source.sniff(head))
     return best if best.sniff(head) >= SURE else None
+
+
+def _unknown(log: Log) -> BadInput:
+    """Why nobody knew it: a damaged file deserves its own words."""
+    if log.head().data.startswith(b"PK"):
+        return BadInput(log.name, "a zip archive", "unpack it and name the folder")
+    clean(log)
+    return BadInput(log.name, "no format that is known here", NAME_IT)
 
 
 def _gather(parts: list[_Part], options: Options, notes: list[str]) -> tuple[pl.DataFrame, int]:

@@ -42,7 +42,7 @@ def read(log: Log, options: Options) -> Records:
     windows = [bucket for bucket in buckets if bucket.get("type") == "currentwindow"]
     if not windows:
         raise BadInput(log.name, "no bucket of type currentwindow", "export the window or the Android watcher's bucket")
-    tables = []
+    tables, anonymous = [], False
     for bucket in windows:
         host = bucket.get("hostname")
         away = [other for other in buckets if other.get("type") == "afkstatus" and other.get("hostname") == host]
@@ -51,12 +51,13 @@ def read(log: Log, options: Options) -> Records:
             status = _events(log, other, ("status",))
             frame = cut_away(frame, status.filter(pl.col("app") == "afk"))
         known = isinstance(host, str) and host not in ("", "unknown")
+        anonymous |= not known
         tables.append(frame.with_columns(pl.lit(host if known else log.stem).alias("user")))
     frame = pl.concat(tables)
     length = pl.col("end") - pl.col("start")  # kept as it is: the wall clock may jump back in between
     frame = frame.with_columns(to_wall(pl.col("start"), zone).alias("start"), length.alias("length"))
     frame = frame.with_columns((pl.col("start") + pl.col("length")).alias("end")).sort("start", maintain_order=True)
-    return Records(frame.select(list(SCHEMA)), (zone_note(options.zone, zone),))
+    return Records(frame.select(list(SCHEMA)), (zone_note(options.zone, zone),), anonymous=anonymous)
 
 
 def _document(log: Log) -> Any:

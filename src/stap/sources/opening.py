@@ -27,6 +27,7 @@ MAX_BYTES = 32 << 30
 MAX_RATIO = 250  # app logs shrink 10 to 50 times; only a bomb shrinks a thousand times
 RATIO_FROM = 64 << 20  # small files may shrink as they like
 MAX_MEMBERS = 100_000
+REFETCH = "fetch the file again, or keep what is whole with --skip-bad-rows"
 ENDINGS = re.compile(r"(\.(gz|tgz|tar|tsv|csv|txt|json|parquet))+$", re.IGNORECASE)
 
 
@@ -38,10 +39,8 @@ def open_logs(path: str | Path, scratch: Path, skip: bool) -> Iterator[Log]:
     path = Path(path)
     try:
         if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
-            if not files:
-                raise BadInput(str(path), "an empty folder", "name a folder with logs in it")
-            for file in files:
+            files = [file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path))]
+            for file in sorted(file for file in files if file.stat().st_size):
                 yield from _open_file(file, scratch, skip)
         else:
             yield from _open_file(path, scratch, skip)
@@ -76,7 +75,7 @@ def _spool(stream: IO[bytes], name: str, scratch: Path, skip: bool, stem: str) -
 
 
 def _unwrap(log: Log) -> Iterator[Log]:
-    """Take off gzip, then tar; refuse what is empty or no log at all."""
+    """Take off gzip, then tar."""
     with open(log.path, "rb") as file:
         start = file.read(512)
     if not start:
@@ -85,8 +84,6 @@ def _unwrap(log: Log) -> Iterator[Log]:
         yield from _unwrap(_gunzip(log))
     elif start[257:262] == b"ustar":
         yield from _untar(log)
-    elif start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        raise BadInput(log.name, "a zip archive", "unpack it and name the folder")
     else:
         yield log
 
@@ -104,7 +101,7 @@ def _gunzip(log: Log) -> Log:
                     raise BadInput(log.name, "shrinks like a decompression bomb", "unpack it yourself if you trust it")
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             why = "the gzip ends too early" if isinstance(error, EOFError) else f"the gzip is damaged ({error})"
-            log.sieve.fault(rows + 1, why, "fetch the file again, or keep what is whole with --skip-bad-rows")
+            log.sieve.fault(rows + 1, why, REFETCH)
             cut = last != b"\n"
         else:
             cut = False
@@ -130,25 +127,41 @@ def _drop_last_line(path: Path) -> None:
 
 def _untar(log: Log) -> Iterator[Log]:
     """The archive's plain files, under names of our own: a member's path is never a path here."""
+    found = 0
     try:
         with tarfile.open(log.path, "r:") as archive:
-            found = 0
             for member in archive:
-                inside = Path(member.name)
-                stream = archive.extractfile(member) if member.isfile() and not _hidden(inside) else None
-                if stream is None or member.size == 0:
+                if not member.isfile() or member.issparse() or not member.size or _hidden(Path(member.name)):
                     continue
                 found += 1
                 if found > MAX_MEMBERS:
                     raise BadInput(log.name, f"more than {MAX_MEMBERS} files in the tar", "unpack it and name a folder")
-                name = f"{log.name}:{member.name}"
-                stem = ENDINGS.sub("", inside.name)
-                piece = replace(_spool(stream, name, log.scratch, log.sieve.skip, stem), folder=inside.parent.name)
+                piece = _extract(log, member)
                 yield from _unwrap(piece)
-    except (tarfile.TarError, EOFError) as error:
+                if piece.path.stat().st_size < member.size:  # nothing can follow the break
+                    return
+    except tarfile.TarError as error:
         raise BadInput(log.name, f"a damaged tar ({error})", "fetch the file again") from None
     if not found:
         raise BadInput(log.name, "a tar without a file in it", "check how it was packed")
+
+
+def _extract(log: Log, member: tarfile.TarInfo) -> Log:
+    inside = Path(member.name)
+    sieve = Sieve(f"{log.name}:{member.name}", log.sieve.skip)
+    sieve.skipped, log.sieve.skipped = log.sieve.skipped, 0  # what unpacking lost shows where the records are
+    target = _fresh(log.scratch)
+    rows, left = 0, member.size
+    with open(log.path, "rb") as file, open(target, "wb") as out:
+        file.seek(member.offset_data)
+        while left and (piece := file.read(min(PIECE, left))):
+            out.write(piece)
+            rows, left = rows + piece.count(b"\n"), left - len(piece)
+    if left:
+        if not sieve.skipped:
+            sieve.fault(rows + 1, "the tar ends too early", REFETCH)
+        _drop_last_line(target)
+    return Log(target, sieve.where, sieve, log.scratch, ENDINGS.sub("", inside.name), inside.parent.name)
 
 
 def _cap(log: Log, size: int) -> None:

@@ -70,8 +70,8 @@ def _csv(log: Log) -> tuple[pl.DataFrame, bool]:
 
 def _parquet(log: Log) -> tuple[pl.DataFrame, bool]:
     try:
-        frame = pl.read_parquet(log.path, memory_map=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        frame = pl.read_parquet(log.path, memory_map=False, glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise BadInput(log.name, f"no readable Parquet ({str(error).splitlines()[0]})", "write it again") from None
     missing = next((name for name in NEEDED if name not in frame.columns), None)
     if missing:

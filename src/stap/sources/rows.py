@@ -30,9 +30,9 @@ class Sieve:
         mask = frame.select(bad.fill_null(True)).to_series()
         if not mask.any():
             return frame
-        first = frame.row(int(mask.arg_max() or 0), named=True)
-        quoted = "" if show is None else f" {_quote(first[show])}"
-        self.fault(int(first[ROW]), why + quoted, remedy, count=int(mask.sum()))
+        first = frame.slice(mask.arg_max() or 0, 1)
+        quoted = "" if show is None else f" {_quote(first[show].cast(pl.String).item())}"
+        self.fault(int(first[ROW].item()), why + quoted, remedy, count=int(mask.sum()))
         return frame.filter(~mask)
 
     def require(self, frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
@@ -42,6 +42,6 @@ class Sieve:
         return frame
 
 
-def _quote(value: object) -> str:
+def _quote(value: str | None) -> str:
     text = "nothing" if value is None else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

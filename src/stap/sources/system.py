@@ -29,7 +29,8 @@ NAMES = re.compile(
     # the system
     system[ -]?ui | android[ -]system | système\ android | sistema\ android | system\ android
     | interface\ (du\ )?système | systembenutzeroberfläche | systemowy\ interfejs | interfejs\ systemu | iu\ do\ sistema
-    | ui\ (del|di)\ sistema | ui\ sistema | interfaz\ del\ sistema | системный\ интерфейс | 系统界面 | 系統使用者介面 | 시스템\ ui
+    | ui\ (del|di)\ sistema | ui\ sistema | interfaz\ del\ sistema
+    | системный\ интерфейс | 系统界面 | 系統使用者介面 | 시스템\ ui
     # home screens
     | launcher\s?\d* | .*\ launcher | systemowy\ (menadżer\ pulpitu|launcher)
     | (one\ ui|touchwiz|xperia|miui|emui|lg|htc|zen)\ home | accueil\ one\ ui | one\ ui[ -]startseite

@@ -58,6 +58,7 @@ def _fast(log: Log, separator: str, names: list[str], skip: int, quoted: bool) -
             has_header=False,
             skip_lines=skip,
             infer_schema=False,
+            glob=False,
             row_index_name=ROW,
             row_index_offset=skip + 1,
         )

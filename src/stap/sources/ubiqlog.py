@@ -23,7 +23,7 @@ from stap.sources.base import Head, Log, Options, Records
 from stap.sources.clock import ascii_digits, parse, take_spans, take_time
 from stap.sources.rows import ROW
 from stap.sources.system import is_system
-from stap.sources.tables import read_header, read_lines, read_table
+from stap.sources.tables import read_header, read_lines, read_table, split
 from stap.sources.text import clean
 from stap.usage import SCHEMA
 
@@ -57,12 +57,10 @@ BACKGROUND = re.compile(
 
 
 def sniff(head: Head) -> float:
-    lines = head.lines(2)
-    if not lines:
-        return 0.0
-    if lines[0].strip().split(",") in (SESSIONS, RAW):
+    lines = head.lines()
+    if lines and split(lines[0], ",") in (SESSIONS, RAW):
         return 1.0
-    return 0.95 if SENSORS.match(lines[0]) else 0.0
+    return 0.95 if any(SENSORS.match(line) for line in lines) else 0.0
 
 
 def read(log: Log, options: Options) -> Records:
