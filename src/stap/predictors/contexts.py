@@ -6,7 +6,7 @@ from stap.events import Floats
 
 Context = tuple[int, ...]
 
-FADE = 0.97  # what is left of a successor's count after another visit to its context
+FADE = 0.98  # what is left of a successor's count after another visit to its context
 GENERATION = 1 << 14  # contexts in a generation
 SUCCESSORS = 256  # more than these, and a context forgets the fainter half
 _HUGE = 1e100

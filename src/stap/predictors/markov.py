@@ -8,7 +8,7 @@ from stap.events import Floats
 from stap.predictors.base import Event
 from stap.predictors.coded import NOBODY, Coded
 
-BACKOFF = 3.0  # how many transitions the back-off is worth
+BACKOFF = 50.0  # how many transitions the prior is worth: transitions are spread thin, and habits change
 
 
 class Markov(Coded):
