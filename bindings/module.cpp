@@ -1,0 +1,194 @@
+// stap._engine: the C header as two Python classes. Errors of the engine become EngineError(status, message); everything
+// friendlier is Python's business (stap/predictors/engine.py).
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+#include "stap.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+struct EngineError {
+    stap_status status;
+    std::string message;
+};
+
+void check(stap_status status, const char* message = nullptr) {
+    if (status != STAP_OK) throw EngineError{status, message && *message ? message : stap_error_string(status)};
+}
+
+struct Model {
+    stap_model* held = nullptr;
+    Model(const Model&) = delete;
+    explicit Model(stap_model* model) : held(model) {}
+    ~Model() { stap_model_free(held); }
+    stap_model_info info() const {
+        stap_model_info info;
+        check(stap_model_get_info(held, &info));
+        return info;
+    }
+};
+
+struct Session {
+    stap_session* held = nullptr;
+    uint32_t vocabulary;
+    std::vector<stap_candidate> best;
+    Session(const Session&) = delete;
+    Session(stap_session* session, uint32_t vocabulary_) : held(session), vocabulary(vocabulary_), best(vocabulary_) {}
+    ~Session() { stap_session_free(held); }
+};
+
+Model* load_file(const std::string& path, int weights) {
+    stap_model* model = nullptr;
+    char message[512] = "";
+    stap_status status;
+    {
+        nb::gil_scoped_release release;
+        status = stap_model_load_file(path.c_str(), stap_dtype(weights), &model, message, sizeof message);
+    }
+    check(status, message);
+    return new Model(model);
+}
+
+Model* load_bytes(nb::bytes data, int weights) {
+    stap_model* model = nullptr;
+    char message[512] = "";
+    check(stap_model_load_buffer(data.c_str(), data.size(), stap_dtype(weights), &model, message, sizeof message), message);
+    return new Model(model);
+}
+
+Session* new_session(const Model& model, int strategy, uint32_t context, int cache, int kernels, uint32_t app_limit, uint64_t seed,
+                     const std::vector<uint16_t>& order) {
+    const uint32_t vocabulary = model.info().vocabulary;
+    if (!order.empty() && order.size() != vocabulary) check(STAP_ERROR_ARGUMENT);
+    stap_options options = stap_options_default();
+    options.strategy = stap_strategy(strategy);
+    options.context = context;
+    options.cache = stap_dtype(cache);
+    options.kernels = stap_kernels(kernels);
+    options.app_limit = app_limit;
+    options.seed = seed;
+    options.order = order.empty() ? nullptr : order.data();
+    stap_session* session = nullptr;
+    check(stap_session_new(model.held, &options, &session));
+    return new Session(session, vocabulary);
+}
+
+void observe(Session& session, std::string_view app, int action, double minutes, double hour) {
+    check(stap_session_observe(session.held, app.data(), app.size(), action, minutes, hour));
+}
+
+nb::list rank(Session& session, size_t k) {
+    size_t count = 0;
+    const size_t most = k < session.best.size() ? k : session.best.size();
+    stap_status status;
+    {
+        nb::gil_scoped_release release;
+        status = stap_session_rank(session.held, most, session.best.data(), &count);
+    }
+    check(status);
+    nb::list ranking;
+    for (size_t i = 0; i < count; ++i) {
+        const stap_candidate& c = session.best[i];
+        ranking.append(nb::make_tuple(nb::str(c.app, c.length), double(c.probability)));
+    }
+    return ranking;
+}
+
+nb::ndarray<nb::numpy, float, nb::ndim<1>> logits(Session& session) {
+    float* values = new float[session.vocabulary];
+    nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<float*>(p); });
+    check(stap_session_logits(session.held, values, session.vocabulary));
+    return {values, {session.vocabulary}, owner};
+}
+
+size_t catch_up(Session& session, size_t most) {
+    size_t left = 0;
+    stap_status status;
+    {
+        nb::gil_scoped_release release;
+        status = stap_session_catch_up(session.held, most, &left);
+    }
+    check(status);
+    return left;
+}
+
+nb::bytes snapshot(const Session& session) {
+    size_t size = 0;
+    const stap_status status = stap_session_snapshot(session.held, nullptr, 0, &size);
+    if (status != STAP_ERROR_ROOM) check(status);
+    std::string bytes(size, '\0');
+    check(stap_session_snapshot(session.held, bytes.data(), bytes.size(), &size));
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
+Session* restore(const Model& model, nb::bytes data) {
+    stap_session* session = nullptr;
+    check(stap_session_restore(model.held, data.c_str(), data.size(), &session));
+    return new Session(session, model.info().vocabulary);
+}
+
+nb::object index_of(const Session& session, std::string_view app) {
+    uint32_t index = 0;
+    const stap_status status = stap_session_index(session.held, app.data(), app.size(), &index);
+    if (status == STAP_ERROR_APP) return nb::none();
+    check(status);
+    return nb::int_(index);
+}
+
+nb::dict info(const Session& session) {
+    stap_session_info info;
+    check(stap_session_get_info(session.held, &info));
+    nb::dict out;
+    out["events"] = info.events;
+    out["apps"] = info.apps;
+    out["context"] = info.context;
+    out["pending"] = info.pending;
+    out["forgotten"] = info.forgotten;
+    out["cache_bytes"] = info.cache_bytes;
+    out["other_bytes"] = info.other_bytes;
+    out["kernels"] = info.kernels;
+    return out;
+}
+
+}  // namespace
+
+NB_MODULE(_engine, m) {
+    static PyObject* engine_error = PyErr_NewException("stap._engine.EngineError", PyExc_RuntimeError, nullptr);
+    m.attr("EngineError") = nb::borrow(engine_error);
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const EngineError& error) {
+            nb::object arguments = nb::make_tuple(int(error.status), error.message);
+            PyErr_SetObject(engine_error, arguments.ptr());
+        }
+    });
+    m.def("version", &stap_version);
+    m.def("hour_of_day", &stap_hour_of_day, nb::arg("minutes"));
+    nb::class_<Model>(m, "Model")
+        .def_static("load", &load_file, nb::arg("path"), nb::arg("weights"), nb::rv_policy::take_ownership)
+        .def_static("load_bytes", &load_bytes, nb::arg("data"), nb::arg("weights"), nb::rv_policy::take_ownership)
+        .def_prop_ro("vocabulary", [](const Model& model) { return model.info().vocabulary; })
+        .def_prop_ro("context", [](const Model& model) { return model.info().context; })
+        .def_prop_ro("weights", [](const Model& model) { return int(model.info().weights); })
+        .def_prop_ro("weight_bytes", [](const Model& model) { return model.info().weight_bytes; })
+        .def("session", &new_session, nb::arg("strategy"), nb::arg("context"), nb::arg("cache"), nb::arg("kernels"), nb::arg("app_limit"),
+             nb::arg("seed"), nb::arg("order"), nb::rv_policy::take_ownership)
+        .def("restore", &restore, nb::arg("data"), nb::rv_policy::take_ownership);
+    nb::class_<Session>(m, "Session")
+        .def("observe", &observe, nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
+        .def("rank", &rank, nb::arg("k"))
+        .def("logits", &logits)
+        .def("index", &index_of, nb::arg("app"))
+        .def("catch_up", &catch_up, nb::arg("most"))
+        .def("snapshot", &snapshot)
+        .def("info", &info);
+}

@@ -1,0 +1,153 @@
+/* STAP's engine: rank the apps a person will open next, without knowing what any app is.
+ *
+ * The whole surface. A model is read once and shared; a session is one person's history. Nothing here is global:
+ * sessions are independent, also those of one model on different threads (one session is for one thread at a time).
+ * No function throws; every one that can fail returns a stap_status, and leaves its outputs alone when it fails.
+ *
+ *     stap_session_observe(session, "mail", 4, STAP_OPEN, minutes, stap_hour_of_day(minutes));
+ *     stap_session_rank(session, 5, best, &count);     the answer, now
+ *     stap_session_catch_up(session, 8, &left);        later, when nobody waits
+ */
+#ifndef STAP_H
+#define STAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define STAP_API __attribute__((visibility("default")))
+#else
+#define STAP_API
+#endif
+
+typedef struct stap_model stap_model;
+typedef struct stap_session stap_session;
+
+typedef enum stap_status {
+    STAP_OK = 0,
+    STAP_ERROR_ARGUMENT = 1, /* a null pointer, or a value outside its range */
+    STAP_ERROR_MEMORY = 2,   /* no memory left */
+    STAP_ERROR_FILE = 3,     /* the file cannot be read */
+    STAP_ERROR_FORMAT = 4,   /* no safetensors file, or a damaged one */
+    STAP_ERROR_CONFIG = 5,   /* its config is missing or impossible */
+    STAP_ERROR_TENSOR = 6,   /* its tensors are not those of its config */
+    STAP_ERROR_TIME = 7,     /* minutes or hour are not finite or out of range */
+    STAP_ERROR_APP = 8,      /* an app's name is empty or longer than STAP_MOST_APP_BYTES */
+    STAP_ERROR_ACTION = 9,   /* an action is neither STAP_OPEN nor STAP_CLOSE */
+    STAP_ERROR_EMPTY = 10,   /* nothing was observed yet */
+    STAP_ERROR_STATE = 11,   /* a snapshot is damaged, or of another model */
+    STAP_ERROR_ROOM = 12,    /* the caller's buffer is too small */
+    STAP_ERROR_KERNEL = 13,  /* this processor lacks the kernels asked for */
+    STAP_ERROR_NUMBER = 14,  /* the model's weights gave something that is no number */
+    STAP_ERROR_INTERNAL = 15
+} stap_status;
+
+enum { STAP_CLOSE = 0, STAP_OPEN = 1 };
+enum { STAP_MOST_APP_BYTES = 4096 };
+#define STAP_MOST_MINUTES 1e12 /* either side of zero: two million years */
+
+/* How numbers are kept, in weights and in key/value caches. */
+typedef enum stap_dtype { STAP_F32 = 0, STAP_F16 = 1, STAP_I8 = 2, STAP_AS_STORED = 3 } stap_dtype;
+
+/* What happens when the context is full. */
+typedef enum stap_strategy {
+    STAP_ISWI = 0,      /* two interleaved caches: the context is never shorter than half */
+    STAP_RESET = 1,     /* forget everything and begin anew */
+    STAP_REPREFILL = 2, /* compute the newer half again, at once */
+    STAP_ROLLING = 3    /* drop the oldest event's keys and values */
+} stap_strategy;
+
+typedef enum stap_kernels {
+    STAP_KERNELS_BEST = 0, /* the fastest this processor has */
+    STAP_KERNELS_SCALAR = 1,
+    STAP_KERNELS_AVX2 = 2,
+    STAP_KERNELS_AVX512 = 3,
+    STAP_KERNELS_NEON = 4
+} stap_kernels;
+
+typedef struct stap_model_info {
+    uint32_t vocabulary, context, dim, layers, heads, hidden;
+    stap_dtype weights;    /* of the large matrices */
+    uint64_t weight_bytes; /* held in memory, once for all sessions */
+} stap_model_info;
+
+typedef struct stap_options {
+    stap_strategy strategy;
+    uint32_t context;        /* L in events, even; 0: as the model was trained */
+    stap_dtype cache;        /* F32, F16 or I8 */
+    stap_kernels kernels;
+    uint32_t app_limit;      /* how many virtual indices phi may use; 0: all of the vocabulary */
+    uint64_t seed;           /* of the order in which phi hands out indices */
+    const uint16_t *order;   /* that order itself, a permutation of 0..vocabulary-1 (the last is taken first), or NULL */
+} stap_options;
+
+typedef struct stap_candidate {
+    const char *app; /* not terminated; valid until the session's next observe */
+    size_t length;
+    uint32_t index; /* the virtual index behind it */
+    float probability;
+} stap_candidate;
+
+typedef struct stap_session_info {
+    uint64_t events;       /* observed in all */
+    uint32_t apps;         /* that hold a virtual index */
+    uint32_t context;      /* events the predicting cache holds */
+    uint32_t pending;      /* events that some cache still has to take */
+    uint64_t forgotten;    /* apps that lost their index */
+    uint64_t cache_bytes;  /* allocated for keys and values */
+    uint64_t other_bytes;  /* scratch and log */
+    const char *kernels;
+} stap_session_info;
+
+STAP_API const char *stap_version(void);
+STAP_API const char *stap_error_string(stap_status status);
+STAP_API double stap_hour_of_day(double minutes);
+
+/* Read a model. `weights` converts while reading (STAP_AS_STORED: do not). When it fails, `message` (may be NULL) says
+ * why in one line. The model may be freed before its sessions. */
+STAP_API stap_status stap_model_load_file(const char *path, stap_dtype weights, stap_model **model, char *message,
+                                          size_t message_size);
+STAP_API stap_status stap_model_load_buffer(const void *data, size_t size, stap_dtype weights, stap_model **model,
+                                            char *message, size_t message_size);
+STAP_API stap_status stap_model_get_info(const stap_model *model, stap_model_info *info);
+STAP_API void stap_model_free(stap_model *model);
+
+STAP_API stap_options stap_options_default(void);
+STAP_API stap_status stap_session_new(const stap_model *model, const stap_options *options, stap_session **session);
+STAP_API void stap_session_free(stap_session *session);
+
+/* Take an event. Cheap: what has to be computed is computed by rank, or by catch_up before it. */
+STAP_API stap_status stap_session_observe(stap_session *session, const char *app, size_t length, int action,
+                                          double minutes, double hour);
+
+/* The k most likely next apps among those seen, best first; the app of the last event is never one of them.
+ * count: how many were written. */
+STAP_API stap_status stap_session_rank(stap_session *session, size_t k, stap_candidate *best, size_t *count);
+
+/* The logit of every virtual index, after the last event. `size` must be the vocabulary. */
+STAP_API stap_status stap_session_logits(stap_session *session, float *logits, size_t size);
+
+/* The virtual index an app holds; STAP_ERROR_APP when it holds none. */
+STAP_API stap_status stap_session_index(const stap_session *session, const char *app, size_t length, uint32_t *index);
+
+/* Work off at most so many pending events; `left` (may be NULL) is what remains. Call it while nobody waits for a
+ * ranking. Without it a session stays correct: the last steps of a stage then take a few events each. */
+STAP_API stap_status stap_session_catch_up(stap_session *session, size_t most, size_t *left);
+
+STAP_API stap_status stap_session_get_info(const stap_session *session, stap_session_info *info);
+
+/* The state as bytes. `size` is always set to what is needed; a buffer that is too small is left alone. */
+STAP_API stap_status stap_session_snapshot(const stap_session *session, void *buffer, size_t room, size_t *size);
+
+/* A session that goes on where the snapshot was taken: with the same kernels, every prediction has the same bits. */
+STAP_API stap_status stap_session_restore(const stap_model *model, const void *data, size_t size,
+                                          stap_session **session);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,206 @@
+// The C border: arguments are checked, everything thrown becomes a status.
+#include <cmath>
+#include <cstring>
+#include <new>
+
+#include "failure.h"
+#include "session.h"
+#include "stap.h"
+
+struct stap_model {
+    std::shared_ptr<const stap::Model> held;
+};
+
+struct stap_session {
+    std::unique_ptr<stap::Session> held;
+};
+
+namespace {
+
+using namespace stap;
+
+void say(char* message, size_t size, const char* text) {
+    if (!message || size == 0) return;
+    const size_t length = std::min(std::strlen(text), size - 1);
+    std::memcpy(message, text, length);
+    message[length] = '\0';
+}
+
+template <typename Work>
+stap_status guarded(Work work, char* message = nullptr, size_t size = 0) noexcept {
+    try {
+        work();
+        return STAP_OK;
+    } catch (const Failure& failure) {
+        say(message, size, failure.message.c_str());
+        return failure.status;
+    } catch (const std::bad_alloc&) {
+        say(message, size, stap_error_string(STAP_ERROR_MEMORY));
+        return STAP_ERROR_MEMORY;
+    } catch (...) {
+        say(message, size, stap_error_string(STAP_ERROR_INTERNAL));
+        return STAP_ERROR_INTERNAL;
+    }
+}
+
+void load(Source&& source, stap_dtype weights, stap_model** model) { *model = new stap_model{model_load(source, weights)}; }
+
+void check_load(const void* from, stap_dtype weights, stap_model** model) {
+    if (!from || !model || int(weights) < STAP_F32 || int(weights) > STAP_AS_STORED) fail(STAP_ERROR_ARGUMENT, stap_error_string(STAP_ERROR_ARGUMENT));
+}
+
+std::vector<uint16_t> read_order(const uint16_t* order, uint32_t vocabulary) {
+    if (!order) return {};
+    std::vector<bool> seen(vocabulary);
+    for (uint32_t i = 0; i < vocabulary; ++i) {
+        if (order[i] >= vocabulary || seen[order[i]]) fail(STAP_ERROR_ARGUMENT, "order is no permutation");
+        seen[order[i]] = true;
+    }
+    return {order, order + vocabulary};
+}
+
+std::unique_ptr<Session> make_session(const stap_model* model, const stap_options& o) {
+    const Config& config = model->held->config;
+    const uint32_t context = o.context ? o.context : config.context, limit = o.app_limit ? o.app_limit : config.vocabulary;
+    if (int(o.strategy) < STAP_ISWI || int(o.strategy) > STAP_ROLLING || int(o.cache) < STAP_F32 || int(o.cache) > STAP_I8)
+        fail(STAP_ERROR_ARGUMENT, "no such strategy or dtype");
+    if (context % 2 != 0 || context > 1u << 20 || limit > config.vocabulary) fail(STAP_ERROR_ARGUMENT, "context or app_limit out of range");
+    const Kernels* kernels = kernels_find(o.kernels);
+    if (!kernels) fail(STAP_ERROR_KERNEL, "no such kernels here");
+    Phi phi(config.vocabulary, limit, o.seed, read_order(o.order, config.vocabulary));
+    return std::make_unique<Session>(model->held, *kernels, Schedule{o.strategy, context}, o.cache, std::move(phi));
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* stap_version(void) { return STAP_VERSION; }
+
+const char* stap_error_string(stap_status status) {
+    switch (status) {
+        case STAP_OK: return "all is well";
+        case STAP_ERROR_ARGUMENT: return "an argument is null or out of range";
+        case STAP_ERROR_MEMORY: return "no memory left";
+        case STAP_ERROR_FILE: return "the file cannot be read";
+        case STAP_ERROR_FORMAT: return "not a safetensors file, or a damaged one";
+        case STAP_ERROR_CONFIG: return "the model's config is missing or impossible";
+        case STAP_ERROR_TENSOR: return "the file's tensors are not those of its config";
+        case STAP_ERROR_TIME: return "minutes or hour are not finite or out of range";
+        case STAP_ERROR_APP: return "an app's name is empty, too long or unknown";
+        case STAP_ERROR_ACTION: return "an action is neither open nor close";
+        case STAP_ERROR_EMPTY: return "nothing was observed yet";
+        case STAP_ERROR_STATE: return "the snapshot is damaged, or of another model";
+        case STAP_ERROR_ROOM: return "the buffer is too small";
+        case STAP_ERROR_KERNEL: return "this processor lacks the kernels asked for";
+        case STAP_ERROR_NUMBER: return "the model's weights gave something that is no number";
+        default: return "an error inside the engine";
+    }
+}
+
+double stap_hour_of_day(double minutes) {
+    const double day = std::fmod(minutes, 1440.0), hour = (day < 0 ? day + 1440.0 : day) / 60.0;
+    return hour < 24.0 ? hour : 0.0;  // a hair before midnight can round up to it
+}
+
+stap_status stap_model_load_file(const char* path, stap_dtype weights, stap_model** model, char* message, size_t message_size) {
+    return guarded([&] { check_load(path, weights, model), load(Source(path), weights, model); }, message, message_size);
+}
+
+stap_status stap_model_load_buffer(const void* data, size_t size, stap_dtype weights, stap_model** model, char* message, size_t message_size) {
+    return guarded([&] { check_load(data, weights, model), load(Source(data, size), weights, model); }, message, message_size);
+}
+
+stap_status stap_model_get_info(const stap_model* model, stap_model_info* info) {
+    if (!model || !info) return STAP_ERROR_ARGUMENT;
+    const Config& c = model->held->config;
+    *info = {c.vocabulary, c.context, c.dim, c.layers, c.heads, c.hidden, model->held->weights.layers[0].qkv.view.dtype, model->held->bytes};
+    return STAP_OK;
+}
+
+void stap_model_free(stap_model* model) { delete model; }
+
+stap_options stap_options_default(void) { return {STAP_ISWI, 0, STAP_I8, STAP_KERNELS_BEST, 0, 0, nullptr}; }
+
+stap_status stap_session_new(const stap_model* model, const stap_options* options, stap_session** session) {
+    if (!model || !session) return STAP_ERROR_ARGUMENT;
+    return guarded([&] {
+        auto made = std::make_unique<stap_session>();
+        made->held = make_session(model, options ? *options : stap_options_default());
+        *session = made.release();
+    });
+}
+
+void stap_session_free(stap_session* session) { delete session; }
+
+stap_status stap_session_observe(stap_session* session, const char* app, size_t length, int action, double minutes, double hour) {
+    if (!session || !app) return STAP_ERROR_ARGUMENT;
+    if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
+    if (action != STAP_OPEN && action != STAP_CLOSE) return STAP_ERROR_ACTION;
+    if (!(std::fabs(minutes) <= STAP_MOST_MINUTES) || !(hour >= 0 && hour < 24)) return STAP_ERROR_TIME;
+    return guarded([&] { session->held->observe({app, length}, action, minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f))); });
+}
+
+stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count) {
+    if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
+    return guarded([&] { *count = session->held->rank(k, best); });
+}
+
+stap_status stap_session_logits(stap_session* session, float* logits, size_t size) {
+    if (!session || !logits) return STAP_ERROR_ARGUMENT;
+    if (size != session->held->model->config.vocabulary) return STAP_ERROR_ROOM;
+    return guarded([&] { std::memcpy(logits, session->held->logits(), size * sizeof(float)); });
+}
+
+stap_status stap_session_index(const stap_session* session, const char* app, size_t length, uint32_t* index) {
+    if (!session || !app || !index) return STAP_ERROR_ARGUMENT;
+    return guarded([&] {
+        const auto found = session->held->phi.index.find(std::string(app, length));
+        if (found == session->held->phi.index.end()) fail(STAP_ERROR_APP, "no such app");
+        *index = found->second;
+    });
+}
+
+stap_status stap_session_catch_up(stap_session* session, size_t most, size_t* left) {
+    if (!session) return STAP_ERROR_ARGUMENT;
+    return guarded([&] {
+        session->held->catch_up(most);
+        if (left) *left = session->held->pending(0) + session->held->pending(1);
+    });
+}
+
+stap_status stap_session_get_info(const stap_session* session, stap_session_info* info) {
+    if (!session || !info) return STAP_ERROR_ARGUMENT;
+    const Session& s = *session->held;
+    const Cache& cache = s.caches[s.steps ? s.active() : 0];
+    *info = {s.steps,
+             uint32_t(s.phi.index.size()),
+             cache.taken - cache.dropped,
+             s.pending(0) + s.pending(1),
+             s.phi.forgotten,
+             s.pool.allocated * s.pool.layout.bytes,
+             s.state.bytes + s.log.capacity() * sizeof(Event),
+             s.kernels->name};
+    return STAP_OK;
+}
+
+stap_status stap_session_snapshot(const stap_session* session, void* buffer, size_t room, size_t* size) {
+    if (!session || !size || (!buffer && room > 0)) return STAP_ERROR_ARGUMENT;
+    return guarded([&] {
+        const std::vector<uint8_t> bytes = session_snapshot(*session->held);
+        *size = bytes.size();
+        if (room < bytes.size()) fail(STAP_ERROR_ROOM, "buffer too small");
+        std::memcpy(buffer, bytes.data(), bytes.size());
+    });
+}
+
+stap_status stap_session_restore(const stap_model* model, const void* data, size_t size, stap_session** session) {
+    if (!model || !data || !session) return STAP_ERROR_ARGUMENT;
+    return guarded([&] {
+        auto made = std::make_unique<stap_session>();
+        made->held = session_restore(model->held, static_cast<const uint8_t*>(data), size);
+        *session = made.release();
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,48 @@
+#include "cache.h"
+
+#include <cstring>
+
+namespace stap {
+
+BlockLayout::BlockLayout(const Model& model, stap_dtype dtype_) : dtype(dtype_), heads(model.config.heads) {
+    row = size_t(model.sizes.head) * (dtype == STAP_F32 ? 4 : dtype == STAP_F16 ? 2 : 1);
+    head = 2 * kBlock * row + (dtype == STAP_I8 ? 2 * kBlock * sizeof(float) : 0);
+    bytes = head * heads * model.config.layers;
+}
+
+std::unique_ptr<Block> Pool::take() {
+    if (free.empty()) {
+        auto block = std::make_unique<Block>();
+        block->data = buffer_new<uint8_t>(layout.bytes);
+        ++allocated;
+        return block;
+    }
+    std::unique_ptr<Block> block = std::move(free.back());
+    free.pop_back();
+    std::memset(block->hidden, 0, sizeof block->hidden);
+    block->any_hidden = false;
+    return block;
+}
+
+void Cache::reserve(uint32_t events, Pool& pool) {
+    while (events > (dropped / kBlock + blocks.size()) * kBlock) blocks.push_back(pool.take());
+}
+
+void Cache::drop(uint32_t events, Pool& pool) {
+    const uint32_t before = dropped / kBlock;
+    dropped += events;
+    for (uint32_t i = before; i < dropped / kBlock && !blocks.empty(); ++i) {
+        pool.give(std::move(blocks.front()));
+        blocks.erase(blocks.begin());
+    }
+}
+
+void Cache::clear(uint64_t step, Pool& pool) {
+    for (auto& block : blocks) pool.give(std::move(block));
+    blocks.clear();
+    first = step;
+    taken = dropped = 0;
+    origin = 0;
+}
+
+}  // namespace stap

@@ -1,0 +1,64 @@
+// Keys and values of past events, in blocks that are allocated when needed and handed from cache to cache.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "memory.h"
+#include "model.h"
+
+namespace stap {
+
+constexpr uint32_t kBlock = 256;  // events
+
+// Where things are in a block: for every layer and head, its keys (kBlock, D), values (kBlock, D) and their scales (kBlock)
+// each, one after the other, so that attention reads forward through memory.
+struct BlockLayout {
+    stap_dtype dtype;
+    uint32_t heads;
+    size_t row;    // bytes of one key or value
+    size_t head;   // bytes of one head of one layer
+    size_t bytes;  // of a block
+
+    BlockLayout(const Model& model, stap_dtype dtype);
+    size_t keys(uint32_t layer, uint32_t h) const { return (size_t(layer) * heads + h) * head; }
+    size_t values(uint32_t layer, uint32_t h) const { return keys(layer, h) + kBlock * row; }
+    size_t key_scales(uint32_t layer, uint32_t h) const { return keys(layer, h) + 2 * kBlock * row; }
+    size_t value_scales(uint32_t layer, uint32_t h) const { return key_scales(layer, h) + kBlock * sizeof(float); }
+};
+
+struct Block {
+    Buffer<uint8_t> data;
+    uint64_t hidden[kBlock / 64] = {};  // a bit for every event that may not be attended to any more
+    bool any_hidden = false;
+
+    void hide(uint32_t event) { hidden[event / 64] |= uint64_t(1) << (event % 64), any_hidden = true; }
+};
+
+// The blocks of a session: those nobody uses wait here.
+struct Pool {
+    BlockLayout layout;
+    std::vector<std::unique_ptr<Block>> free;
+    size_t allocated = 0;  // blocks, in use or free
+
+    std::unique_ptr<Block> take();
+    void give(std::unique_ptr<Block> block) { free.push_back(std::move(block)); }
+};
+
+// Events first, first + 1, ... of the session, as one sequence. Of these `taken` were computed, and the first `dropped` of
+// those evicted again.
+struct Cache {
+    std::vector<std::unique_ptr<Block>> blocks;
+    uint64_t first = 0;    // the step of its event 0
+    uint32_t taken = 0;
+    uint32_t dropped = 0;  // (rolling only)
+    double origin = 0;     // minutes of its event 0: angles count from here
+
+    uint32_t block_of(uint32_t event) const { return event / kBlock - dropped / kBlock; }
+    void reserve(uint32_t events, Pool& pool);     // room for events 0..events-1
+    void drop(uint32_t events, Pool& pool);        // evict so many of the oldest
+    void clear(uint64_t step, Pool& pool);         // empty; its event 0 will be that of `step`
+};
+
+}  // namespace stap

@@ -1,0 +1,214 @@
+#include "forward.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stap {
+namespace {
+
+constexpr double kTurn = 6.283185307179586476925286766559;
+
+struct Pass {
+    const Model& model;
+    const Kernels& kernels;
+    RunState& state;
+    Pool& pool;
+    Cache& cache;
+    const Event* events;
+    uint32_t n;
+    const Sizes& sizes = model.sizes;
+
+    // x = app + action + hour, each with W_f multiplied in.
+    void embed() {
+        const Weights& w = model.weights;
+        for (uint32_t i = 0; i < n; ++i) {
+            const Event& event = events[i];
+            const float* app = event.app == kUnknownApp ? w.unknown.get() : w.app.get() + size_t(event.app) * sizes.d;
+            const float* action = w.action.get() + size_t(event.action) * sizes.d;
+            const float angle = event.hour * float(kTurn / 24), s = std::sin(angle), c = std::cos(angle);
+            float* x = state.x.get() + size_t(i) * sizes.d;
+            for (uint32_t k = 0; k < sizes.d; ++k) x[k] = app[k] + action[k] + (s * w.hour[k] + c * w.hour[sizes.d + k]);
+        }
+    }
+
+    // Angles in double until they are within one turn: exact for years of minutes.
+    void turn() {
+        const uint32_t half = model.config.head_dim() / 2;
+        for (uint32_t i = 0; i < n; ++i) {
+            const double minutes = events[i].minutes - cache.origin, index = double(cache.taken + i);
+            float* cos = state.cos.get() + size_t(i) * 2 * half;
+            float* sin = state.sin.get() + size_t(i) * 2 * half;
+            for (uint32_t k = 0; k < half; ++k) {
+                set_turn(cos + k, sin + k, minutes * model.time_turn[k]);
+                if (model.config.ordinal_heads) set_turn(cos + half + k, sin + half + k, index * model.ordinal_turn[k]);
+            }
+        }
+    }
+
+    static void set_turn(float* cos, float* sin, double angle) {
+        angle = std::fmod(angle, kTurn);
+        if (angle < 0) angle += kTurn;
+        *cos = std::cos(float(angle));
+        *sin = std::sin(float(angle));
+    }
+
+    // The pair (x_k, x_{k + D/2}) turns by the k-th angle.
+    void rotate(float* x, const float* cos, const float* sin) const {
+        const uint32_t half = model.config.head_dim() / 2;
+        for (uint32_t k = 0; k < half; ++k) {
+            const float a = x[k], b = x[k + half];
+            x[k] = a * cos[k] - b * sin[k];
+            x[k + half] = a * sin[k] + b * cos[k];
+        }
+    }
+
+    // Queries ready to score, keys and values into the cache.
+    void place(uint32_t number, const Layer& layer) {
+        const Config& c = model.config;
+        const uint32_t half = c.head_dim() / 2;
+        const float scale = 1 / std::sqrt(float(c.head_dim())), eps = float(c.norm_eps);
+        for (uint32_t i = 0; i < n; ++i) {
+            float* qkv = state.qkv.get() + size_t(i) * 3 * sizes.attention;
+            for (uint32_t h = 0; h < c.heads; ++h) {
+                const size_t turn = size_t(i) * 2 * half + (h >= c.heads - c.ordinal_heads ? half : 0);
+                float* query = qkv + h * sizes.head;
+                float* key = query + sizes.attention;
+                if (layer.query_norm) {
+                    kernels.rms_norm(query, query, layer.query_norm.get(), c.head_dim(), sizes.head, eps);
+                    kernels.rms_norm(key, key, layer.key_norm.get(), c.head_dim(), sizes.head, eps);
+                }
+                rotate(query, state.cos.get() + turn, state.sin.get() + turn);
+                rotate(key, state.cos.get() + turn, state.sin.get() + turn);
+                for (uint32_t k = 0; k < sizes.head; ++k) query[k] *= scale;
+                if (pool.layout.dtype == STAP_I8)
+                    state.query_scale[size_t(i) * c.heads + h] = kernels.to_int16(
+                        state.whole_query.get() + size_t(i) * sizes.attention + h * sizes.head, query, sizes.head, int16_most(sizes.head));
+                store(number, h, cache.taken + i, key, key + sizes.attention);
+            }
+        }
+    }
+
+    void store(uint32_t number, uint32_t h, uint32_t event, const float* key, const float* value) {
+        uint8_t* data = cache.blocks[cache.block_of(event)]->data.get();
+        const BlockLayout& layout = pool.layout;
+        const uint32_t at = event % kBlock;
+        const float key_scale = kernels.store[layout.dtype](data + layout.keys(number, h) + at * layout.row, key, sizes.head);
+        const float value_scale = kernels.store[layout.dtype](data + layout.values(number, h) + at * layout.row, value, sizes.head);
+        if (layout.dtype != STAP_I8) return;
+        reinterpret_cast<float*>(data + layout.key_scales(number, h))[at] = key_scale;
+        reinterpret_cast<float*>(data + layout.value_scales(number, h))[at] = value_scale;
+    }
+
+    // Block by block, and in each all heads and all of the batch, with a running softmax.
+    void attend(uint32_t number) {
+        const uint32_t heads = model.config.heads, end = cache.taken + n;
+        std::fill_n(state.mixed.get(), size_t(n) * sizes.attention, 0.0f);
+        std::fill_n(state.largest.get(), size_t(n) * heads, kNever);
+        std::fill_n(state.sum.get(), size_t(n) * heads, 0.0f);
+        for (uint32_t start = cache.dropped / kBlock * kBlock; start < end; start += kBlock) {
+            const Block& block = *cache.blocks[cache.block_of(start)];
+            const uint32_t from = cache.dropped > start ? cache.dropped - start : 0;
+            for (uint32_t h = 0; h < heads; ++h)
+                for (uint32_t i = 0; i < n; ++i) {
+                    const uint32_t seen = cache.taken + i + 1;
+                    if (seen > start + from) attend_block(number, h, i, block, from, std::min(kBlock, seen - start));
+                }
+        }
+        for (uint32_t i = 0; i < n; ++i)
+            for (uint32_t h = 0; h < heads; ++h) {
+                const float scale = 1 / state.sum[size_t(i) * heads + h];
+                float* mixed = state.mixed.get() + size_t(i) * sizes.attention + h * sizes.head;
+                for (uint32_t k = 0; k < sizes.head; ++k) mixed[k] *= scale;
+            }
+    }
+
+    // Row i's head h over the block's events from..to-1.
+    void attend_block(uint32_t number, uint32_t h, uint32_t i, const Block& block, uint32_t from, uint32_t to) {
+        const BlockLayout& layout = pool.layout;
+        const uint8_t* data = block.data.get();
+        const size_t row = size_t(i) * model.config.heads + h, at = size_t(i) * sizes.attention + h * sizes.head;
+        const Query query = {state.qkv.get() + size_t(i) * 3 * sizes.attention + h * sizes.head, state.whole_query.get() + at, state.query_scale[row]};
+        const bool scaled = layout.dtype == STAP_I8;
+        const float* key_scales = scaled ? reinterpret_cast<const float*>(data + layout.key_scales(number, h)) + from : nullptr;
+        const float* value_scales = scaled ? reinterpret_cast<const float*>(data + layout.value_scales(number, h)) + from : nullptr;
+        float* scores = state.scores.get();
+        kernels.score[layout.dtype](scores, query, data + layout.keys(number, h) + from * layout.row, key_scales, to - from, sizes.head);
+        if (block.any_hidden)
+            for (uint32_t e = from; e < to; ++e)
+                if (block.hidden[e / 64] >> (e % 64) & 1) scores[e - from] = kNever;
+        const float keep = kernels.soft(scores, to - from, &state.largest[row], &state.sum[row]);
+        kernels.mix[layout.dtype](state.mixed.get() + at, keep, scores, data + layout.values(number, h) + from * layout.row, value_scales, to - from, sizes.head);
+    }
+
+    // x += w y.
+    void add_matmul(const OwnedMatrix& w, const float* y, size_t ldy) {
+        kernels.matmul(state.normed.get(), sizes.d, y, ldy, n, w.view, state.whole.get());
+        for (size_t k = 0; k < size_t(n) * sizes.d; ++k) state.x[k] += state.normed[k];
+    }
+
+    void norm(const Buffer<float>& weight) {
+        for (uint32_t i = 0; i < n; ++i)
+            kernels.rms_norm(state.normed.get() + size_t(i) * sizes.d, state.x.get() + size_t(i) * sizes.d, weight.get(), model.config.dim, sizes.d, float(model.config.norm_eps));
+    }
+
+    void run_layer(uint32_t number, const Layer& layer) {
+        norm(layer.attention_norm);
+        kernels.matmul(state.qkv.get(), 3 * sizes.attention, state.normed.get(), sizes.d, n, layer.qkv.view, state.whole.get());
+        place(number, layer);
+        attend(number);
+        add_matmul(layer.out, state.mixed.get(), sizes.attention);
+        norm(layer.feedforward_norm);
+        kernels.matmul(state.gate_up.get(), 2 * sizes.hidden, state.normed.get(), sizes.d, n, layer.gate_up.view, state.whole.get());
+        for (uint32_t i = 0; i < n; ++i) {
+            float* gate = state.gate_up.get() + size_t(i) * 2 * sizes.hidden;
+            kernels.silu_mul(gate, gate + sizes.hidden, sizes.hidden);
+        }
+        add_matmul(layer.down, state.gate_up.get(), 2 * sizes.hidden);
+    }
+
+    void run() {
+        if (cache.taken == 0) cache.origin = events[0].minutes;
+        cache.reserve(cache.taken + n, pool);
+        for (uint32_t i = 0; i < n; ++i)
+            if (events[i].app == kUnknownApp) cache.blocks[cache.block_of(cache.taken + i)]->hide((cache.taken + i) % kBlock);
+        embed();
+        turn();
+        for (uint32_t number = 0; number < model.config.layers; ++number) run_layer(number, model.weights.layers[number]);
+        cache.taken += n;
+    }
+};
+
+}  // namespace
+
+RunState::RunState(const Model& model) {
+    const Sizes& s = model.sizes;
+    auto floats = [&](size_t count) { return bytes += count * sizeof(float), buffer_new<float>(count); };
+    auto wholes = [&](size_t count) { return bytes += count * sizeof(int16_t), buffer_new<int16_t>(count); };
+    const size_t n = kMostBatch;
+    x = floats(n * s.d);
+    normed = floats(n * s.d);
+    qkv = floats(n * 3 * s.attention);
+    mixed = floats(n * s.attention);
+    largest = floats(n * s.heads);
+    sum = floats(n * s.heads);
+    gate_up = floats(n * 2 * s.hidden);
+    cos = floats(n * model.config.head_dim());
+    sin = floats(n * model.config.head_dim());
+    scores = floats(kBlock + 16);
+    logits = floats(s.vocabulary);
+    whole = wholes(n * std::max({s.d, s.attention, s.hidden}));
+    whole_query = wholes(n * s.attention);
+    query_scale = floats(n * s.heads);
+}
+
+void forward(const Model& model, const Kernels& kernels, RunState& state, Pool& pool, Cache& cache, const Event* events, uint32_t n) {
+    Pass{model, kernels, state, pool, cache, events, n}.run();
+}
+
+void forward_head(const Model& model, const Kernels& kernels, RunState& state, uint32_t row) {
+    float* x = state.normed.get();
+    kernels.rms_norm(x, state.x.get() + size_t(row) * model.sizes.d, model.weights.norm.get(), model.config.dim, model.sizes.d, float(model.config.norm_eps));
+    kernels.matmul(state.logits.get(), model.sizes.vocabulary, x, model.sizes.d, 1, model.weights.head.view, state.whole.get());
+}
+
+}  // namespace stap

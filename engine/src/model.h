@@ -1,0 +1,65 @@
+// A model in memory: read once, never changed, shared by all its sessions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "config.h"
+#include "kernels.h"
+#include "memory.h"
+#include "safetensors.h"
+
+namespace stap {
+
+// Sizes rounded up to kPad. Between heads the pads stand too: a head's values are D of DP.
+struct Sizes {
+    uint32_t d, head, heads, attention, hidden, vocabulary;  // padded d, padded D, H, H * padded D, padded hidden, padded V
+
+    explicit Sizes(const Config& config)
+        : d(padded(config.dim)), head(padded(config.head_dim())), heads(config.heads), attention(config.heads * head),
+          hidden(padded(config.hidden)), vocabulary(padded(config.vocabulary)) {}
+    Sizes() = default;
+};
+
+struct OwnedMatrix {
+    Matrix view;
+    Buffer<uint8_t> data;
+    Buffer<float> scale;
+};
+
+struct Layer {
+    Buffer<float> attention_norm;    // (d)
+    OwnedMatrix qkv;                 // (3 * H * D, d): queries, keys, values
+    Buffer<float> query_norm;        // (D), or null
+    Buffer<float> key_norm;          // (D), or null
+    OwnedMatrix out;                 // (d, H * D)
+    Buffer<float> feedforward_norm;  // (d)
+    OwnedMatrix gate_up;             // (2 * hidden, d): gate, then up
+    OwnedMatrix down;                // (d, hidden)
+};
+
+struct Weights {
+    // x = W_f [e_app; e_act; e_hour] + b_f with W_f multiplied into the tables: what is left is a sum of rows.
+    Buffer<float> app;       // (V, d)
+    Buffer<float> action;    // (2, d), with every constant added in
+    Buffer<float> hour;      // (2, d): for sin, for cos
+    Buffer<float> unknown;   // (d): the mean of the apps
+    std::vector<Layer> layers;
+    Buffer<float> norm;      // (d)
+    OwnedMatrix head;        // (V, d)
+};
+
+struct Model {
+    Config config;
+    Sizes sizes;
+    Weights weights;
+    std::vector<double> time_turn;     // (D / 2) theta_k of the heads that turn by time
+    std::vector<double> ordinal_turn;  // (D / 2) of those that turn by index
+    uint64_t bytes = 0;
+    uint64_t fingerprint = 0;  // of config and weights: a snapshot belongs to one model
+};
+
+std::shared_ptr<const Model> model_load(Source& source, stap_dtype weights);
+
+}  // namespace stap

@@ -1,0 +1,213 @@
+// A session as bytes and back. Restoring trusts nothing: every number is checked before it is used.
+#include <cmath>
+#include <cstring>
+
+#include "failure.h"
+#include "hash.h"
+#include "session.h"
+
+namespace stap {
+namespace {
+
+constexpr char kMagic[8] = {'S', 'T', 'A', 'P', 'S', 'N', 'A', 'P'};
+constexpr uint32_t kVersion = 1;
+
+[[noreturn]] void damaged(const char* why) { fail(STAP_ERROR_STATE, std::string("snapshot: ") + why); }
+
+struct Writer {
+    std::vector<uint8_t> out;
+    void bytes(const void* data, size_t size) {
+        const auto* begin = static_cast<const uint8_t*>(data);
+        out.insert(out.end(), begin, begin + size);
+    }
+    template <typename T>
+    void put(T value) {
+        bytes(&value, sizeof value);
+    }
+};
+
+struct Reader {
+    const uint8_t* at;
+    size_t left;
+    void bytes(void* out, size_t size) {
+        if (size > left) damaged("it ends too soon");
+        if (size) std::memcpy(out, at, size);
+        at += size, left -= size;
+    }
+    template <typename T>
+    T get() {
+        T value;
+        bytes(&value, sizeof value);
+        return value;
+    }
+    template <typename T>
+    T below(T limit, const char* why) {
+        const T value = get<T>();
+        if (value >= limit) damaged(why);
+        return value;
+    }
+};
+
+void put_phi(Writer& w, const Phi& phi) {
+    w.put(uint32_t(phi.free.size()));
+    w.bytes(phi.free.data(), phi.free.size() * sizeof(uint16_t));
+    w.put(uint32_t(phi.index.size()));
+    for (size_t i = 0; i < phi.slots.size(); ++i) {
+        if (!phi.slots[i].used) continue;
+        w.put(uint16_t(i));
+        w.put(phi.slots[i].last_use);
+        w.put(uint32_t(phi.slots[i].app.size()));
+        w.bytes(phi.slots[i].app.data(), phi.slots[i].app.size());
+    }
+    w.put(phi.forgotten);
+}
+
+Phi get_phi(Reader& r, uint32_t vocabulary, uint64_t steps) {
+    Phi phi;
+    phi.slots.resize(vocabulary);
+    std::vector<bool> taken(vocabulary);
+    const uint32_t free = r.below<uint32_t>(vocabulary + 1, "too many free indices");
+    for (uint32_t i = 0; i < free; ++i) {
+        const uint16_t index = r.get<uint16_t>();
+        if (index >= vocabulary || taken[index]) damaged("a free index that is none");
+        taken[index] = true;
+        phi.free.push_back(index);
+    }
+    const uint32_t used = r.below<uint32_t>(vocabulary - free + 1, "too many apps");
+    for (uint32_t i = 0; i < used; ++i) {
+        const uint16_t index = r.get<uint16_t>();
+        if (index >= vocabulary || taken[index]) damaged("an app's index that is none");
+        taken[index] = true;
+        Phi::Slot& slot = phi.slots[index];
+        slot.last_use = r.below<uint64_t>(steps, "an app used in the future");
+        slot.app.resize(r.below<uint32_t>(STAP_MOST_APP_BYTES + 1, "an app's name too long"));
+        slot.used = true;
+        r.bytes(slot.app.data(), slot.app.size());
+        if (slot.app.empty() || !phi.index.emplace(slot.app, index).second) damaged("an app without a name of its own");
+    }
+    if (free + used == 0) damaged("no room for any app");
+    phi.forgotten = r.get<uint64_t>();
+    return phi;
+}
+
+void put_log(Writer& w, const std::vector<Event>& log) {
+    for (const Event& event : log) {
+        w.put(event.minutes);
+        w.put(event.hour);
+        w.put(event.app);
+        w.put(event.action);
+    }
+}
+
+void get_log(Reader& r, Session& s) {
+    const uint64_t count = std::min<uint64_t>(s.steps, s.schedule.context);
+    for (uint64_t i = 0; i < count; ++i) {
+        Event event;
+        event.minutes = r.get<double>();
+        event.hour = r.get<float>();
+        event.app = r.get<uint16_t>();
+        event.action = r.below<uint8_t>(2, "an action that is none");
+        if (!(std::fabs(event.minutes) <= STAP_MOST_MINUTES) || !(event.hour >= 0 && event.hour < 24)) damaged("a time that is none");
+        if (event.app != kUnknownApp && (event.app >= s.phi.slots.size() || !s.phi.slots[event.app].used)) damaged("an event of no app");
+        s.log.push_back(event);
+    }
+    if (count > 0 && s.log[(s.steps - 1) % s.schedule.context].app == kUnknownApp) damaged("a last event of no app");
+}
+
+// Call visit(pointer, bytes) for everything a cache holds, block by block.
+template <typename Visit>
+void visit_cache(const Session& s, const Cache& cache, Visit visit) {
+    const BlockLayout& layout = s.pool.layout;
+    for (uint32_t start = cache.dropped / kBlock * kBlock; start < cache.taken; start += kBlock) {
+        Block& block = *cache.blocks[cache.block_of(start)];
+        const size_t rows = std::min(kBlock, cache.taken - start);
+        visit(block.hidden, sizeof block.hidden);
+        for (uint32_t layer = 0; layer < s.model->config.layers; ++layer)
+            for (uint32_t h = 0; h < layout.heads; ++h) {
+                visit(block.data.get() + layout.keys(layer, h), rows * layout.row);
+                visit(block.data.get() + layout.values(layer, h), rows * layout.row);
+                if (layout.dtype != STAP_I8) continue;
+                visit(block.data.get() + layout.key_scales(layer, h), rows * sizeof(float));
+                visit(block.data.get() + layout.value_scales(layer, h), rows * sizeof(float));
+            }
+    }
+}
+
+void get_cache(Reader& r, Session& s, uint32_t c) {
+    Cache& cache = s.caches[c];
+    const uint32_t taken = r.get<uint32_t>();
+    cache.origin = r.get<double>();
+    if (!std::isfinite(cache.origin)) damaged("a cache that begins at no time");
+    if (!s.receives(c)) {
+        if (taken != 0) damaged("a cache filled before its time");
+        return;
+    }
+    cache.first = s.schedule.first(c, s.steps - 1);
+    if (taken > s.steps - cache.first) damaged("a cache with events to come");
+    cache.taken = taken;
+    cache.dropped = s.schedule.dropped(taken);
+    if (s.schedule.strategy == STAP_ROLLING && s.steps - taken > s.schedule.context) damaged("a cache too far behind");
+    cache.reserve(taken, s.pool);
+    visit_cache(s, cache, [&](void* data, size_t size) { r.bytes(data, size); });
+    for (auto& block : cache.blocks)
+        for (uint64_t bits : block->hidden) block->any_hidden = block->any_hidden || bits != 0;
+}
+
+}  // namespace
+
+std::vector<uint8_t> session_snapshot(const Session& s) {
+    Writer w;
+    w.bytes(kMagic, sizeof kMagic);
+    w.put(kVersion);
+    w.put(s.model->fingerprint);
+    w.put(uint8_t(s.schedule.strategy));
+    w.put(uint8_t(s.pool.layout.dtype));
+    w.put(uint8_t(s.kernels->id));
+    w.put(s.schedule.context);
+    w.put(s.steps);
+    w.put(s.ranked);
+    w.put(s.answered);
+    w.bytes(s.state.logits.get(), s.model->config.vocabulary * sizeof(float));
+    put_phi(w, s.phi);
+    put_log(w, s.log);
+    for (const Cache& cache : s.caches) {
+        w.put(cache.taken);
+        w.put(cache.origin);
+        visit_cache(s, cache, [&](const void* data, size_t size) { w.bytes(data, size); });
+    }
+    w.put(hash_bytes(w.out.data(), w.out.size(), kVersion));
+    return std::move(w.out);
+}
+
+std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, const uint8_t* data, size_t size) {
+    if (size < sizeof kMagic + sizeof(uint64_t) || std::memcmp(data, kMagic, sizeof kMagic) != 0) damaged("not one of ours");
+    size -= sizeof(uint64_t);
+    uint64_t hash;
+    std::memcpy(&hash, data + size, sizeof hash);
+    if (hash != hash_bytes(data, size, kVersion)) damaged("some of its bytes have changed");
+    Reader r{data + sizeof kMagic, size - sizeof kMagic};
+    if (r.get<uint32_t>() != kVersion) damaged("of another version");
+    if (r.get<uint64_t>() != model->fingerprint) damaged("of another model");
+    const auto strategy = stap_strategy(r.below<uint8_t>(STAP_ROLLING + 1, "an unknown strategy"));
+    const auto dtype = stap_dtype(r.below<uint8_t>(STAP_I8 + 1, "an unknown dtype"));
+    const Kernels* kernels = kernels_find(stap_kernels(r.below<uint8_t>(STAP_KERNELS_NEON + 1, "unknown kernels")));
+    if (!kernels) kernels = kernels_find(STAP_KERNELS_BEST);  // from another machine: right, if not to the last bit
+    const uint32_t context = r.get<uint32_t>();
+    if (context < 2 || context % 2 != 0 || context > 1u << 20) damaged("an impossible context");
+    const uint64_t steps = r.below<uint64_t>(uint64_t(1) << 31, "too many events");
+    const uint64_t ranked = r.below<uint64_t>(steps + 1, "a ranking in the future");
+    const uint64_t answered = r.below<uint64_t>(steps + 1, "an answer in the future");
+    std::vector<float> logits(model->config.vocabulary);
+    r.bytes(logits.data(), logits.size() * sizeof(float));
+    Phi phi = get_phi(r, model->config.vocabulary, steps);
+    auto session = std::make_unique<Session>(std::move(model), *kernels, Schedule{strategy, context}, dtype, std::move(phi));
+    session->steps = steps, session->ranked = ranked, session->answered = answered;
+    std::memcpy(session->state.logits.get(), logits.data(), logits.size() * sizeof(float));
+    get_log(r, *session);
+    for (uint32_t c = 0; c < 2; ++c) get_cache(r, *session, c);
+    if (r.left != 0) damaged("bytes after its end");
+    if (steps > 0 && session->pending(session->active()) == 0 && answered != steps) damaged("no answer to its last event");
+    return session;
+}
+
+}  // namespace stap
