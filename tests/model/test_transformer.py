@@ -63,7 +63,8 @@ def test_it_has_the_papers_number_of_parameters() -> None:
 def test_it_computes_the_formulas(model: Transformer, span: float) -> None:
     weights = {name: p.detach().double().numpy() for name, p in model.named_parameters()}
     inputs = events(17, span=span)
-    expected = reference.logits(*(x[0].numpy() for x in inputs), weights, model.config)  # type: ignore[arg-type]
+    app, action, minutes, hour = (x[0].numpy() for x in inputs)
+    expected = reference.logits(app, action, minutes, hour, weights, model.config)
     with torch.inference_mode():
         found = model(*inputs)[0].numpy()
     np.testing.assert_allclose(found, expected, atol=2e-5)
@@ -145,7 +146,7 @@ def test_a_cache_gives_what_the_whole_window_gives(model: Transformer, cuts: lis
         cache.clear()
         with torch.inference_mode():
             whole = model(app, action, minutes, hour)
-            parts = [x.split(cuts, dim=1) for x in (app, action, minutes, hour)]
+            parts = [torch.split(x, cuts, dim=1) for x in (app, action, minutes, hour)]
             found = torch.cat([model(*part, cache) for part in zip(*parts, strict=True)], dim=1)
         torch.testing.assert_close(found, whole, atol=2e-6, rtol=0)
         app = (app + 1) % 11

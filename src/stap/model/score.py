@@ -16,6 +16,7 @@ from stap.shuffle import draw, invert
 from stap.windows import Batch, Windows, encode, pieces, trimmed
 
 TOKENS = 16_384  # events in one forward pass
+UNSEEN = 1 << 40  # an epoch that no training reaches: its phis are none that a model was trained on
 
 
 def to_tensors(batch: Batch, device: torch.device) -> tuple[tuple[Tensor, ...], Tensor]:
@@ -36,12 +37,12 @@ def ranks(
 ) -> Iterator[tuple[Longs, float, Bools, Ints]]:
     """For pieces of `which`: the windows, their summed loss, where labels are (n, L), and each label's rank there.
 
-    Candidates are all apps of the user; an equal score counts against the model. phi follows from seed and window.
+    Candidates are all apps of the user; an equal score counts against the model. phi is one never trained on.
     """
     vocabulary = model.config.vocabulary
     which = which[np.argsort(-windows.usages[which], kind="stable")]
     for piece in pieces(windows, which, 0, 1, TOKENS):
-        phi = draw(seed, 0, piece, vocabulary)
+        phi = draw(seed, UNSEEN, piece, vocabulary)
         batch = encode(corpus, trimmed(windows, piece), piece, phi)
         inputs, label = to_tensors(batch, device)
         with torch.inference_mode():

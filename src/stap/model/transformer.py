@@ -7,6 +7,7 @@ What is notable:
 - pre-norm blocks with RMSNorm, causal attention and SwiGLU, no biases
 - attention never builds an L x L matrix; windows are padded at the end only, so the causal mask is all it needs
 - one class for training and inference: with a `Cache` it takes any number of new events and attends to the old ones
+- under bf16 autocast the residual stream, the norms and the rotation stay in float32
 - off by default (not in the paper): query-key RMSNorm, and some heads that turn by the event's index
 
 Shapes: B windows, L events, d = dim, H heads, D = d / H values a head, V virtual indices.
@@ -65,7 +66,7 @@ def turns(minutes: Tensor, index: Tensor, config: ModelConfig) -> tuple[Tensor, 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """x (B, L, H, D): the pair (x_k, x_{k + D/2}) turns by the k-th angle."""
     a, b = x.chunk(2, dim=-1)
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1).to(x.dtype)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
 class Attention(nn.Module):
@@ -83,8 +84,8 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor, layer: int, cache: Cache | None) -> Tensor:
         b, n, d = x.shape
         query, key, value = self.qkv(x).view(b, n, 3, self.heads, -1).unbind(2)  # (B, L, H, D) each
-        query = rotate(self.query_norm(query), cos, sin).transpose(1, 2)  # (B, H, L, D)
-        key = rotate(self.key_norm(key), cos, sin).transpose(1, 2)
+        query = rotate(self.query_norm(query.float()), cos, sin).to(value.dtype).transpose(1, 2)  # (B, H, L, D)
+        key = rotate(self.key_norm(key.float()), cos, sin).to(value.dtype).transpose(1, 2)
         value = value.transpose(1, 2)
         mask = None
         if cache is not None:
@@ -162,8 +163,8 @@ class Transformer(nn.Module):
         angle = hour * (2 * math.pi / 24)
         circle = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (B, L, 2)
         constant = F.linear(self.embed_hour.bias, for_hour, self.fuse.bias)
-        return (
-            F.embedding(app, F.linear(self.embed_app.weight, for_app))
+        return (  # in float32, also under autocast: the sum that every block adds to
+            F.embedding(app, F.linear(self.embed_app.weight, for_app)).float()
             + F.embedding(action, F.linear(self.embed_action.weight, for_action))
             + F.linear(circle, for_hour @ self.embed_hour.weight, constant)
         )

@@ -82,6 +82,7 @@ PRESETS = {
         warmup_steps=40,
         decay="cosine",
         clip=1.0,
+        compile=False,
         patience=30,
     ),
     "tiny": TrainConfig(
@@ -134,7 +135,7 @@ def _from_dict(values: dict[str, Any], base: TrainConfig, where: str) -> TrainCo
     for name, value in values.items():
         if name not in kinds:
             raise BadInput(where, f"unknown setting {name!r}", f"the settings are {', '.join(kinds)}")
-        if name == "model":
+        if name == "model" and isinstance(value, dict):
             value = ModelConfig.from_dict(json.loads(base.model.to_json()) | value, where)
         elif name in ("split", "curriculum"):
             value = _tuples(value)

@@ -1,0 +1,159 @@
+"""The loop: it learns, it stops, it keeps the best, it goes on after a stop, and gradients do not depend on pieces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from stap.errors import BadInput
+from stap.model import weights
+from stap.train import checkpoint, loop, runlog
+from stap.train.config import TrainConfig, preset
+from stap.train.data import people
+from stap.train.distributed import World
+from stap.train.loop import learning_rate, train
+from stap.train.validate import validate
+
+from .made import corpus
+
+TINY = replace(preset("tiny"), epochs=3)
+PEOPLE = corpus()
+ALONE = World(0, 1, torch.device("cpu"))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "a"
+    train(PEOPLE, TINY, folder, "log")
+    return folder
+
+
+def losses(folder: Path) -> list[tuple[float, float]]:
+    return [(line["loss"], line["validation"]["loss"]) for line in runlog.read(folder / "log.jsonl")]
+
+
+def test_a_run_is_a_folder(finished: Path) -> None:
+    names = {path.name for path in finished.iterdir()}
+    assert names == {"config.toml", "users.json", "log.jsonl", "best.safetensors", "last.safetensors", "figures"}
+    assert (finished / "figures" / "curve.png").read_bytes()[1:4] == b"PNG"
+    lines = runlog.read(finished / "log.jsonl")
+    assert [line["epoch"] for line in lines] == [1, 2, 3]
+    assert [line["context"] for line in lines] == [32, 32, 64]
+
+
+def test_it_learns_by_heart_without_shuffling(tmp_path: Path) -> None:
+    """And a fixed phi says nothing about other people: training loss falls, validation loss does not."""
+    settings = replace(TINY, shuffle=False, epochs=25, curriculum=(), warmup_steps=0)
+    train(PEOPLE, settings, tmp_path / "run", "log")
+    last = runlog.read(tmp_path / "run" / "log.jsonl")[-1]
+    assert last["loss"] < 1.5
+    assert last["validation"]["loss"] > 3  # chance is ln 32 = 3.47
+
+
+@pytest.mark.slow
+def test_shuffled_it_learns_what_carries_over_to_other_people(tmp_path: Path) -> None:
+    """The tiny preset leaves the plateau: people it never saw, apps it never saw, far better than chance."""
+    train(corpus(users=30, usages=100), replace(TINY, epochs=40), tmp_path / "run", "log")
+    first, *_, last = runlog.read(tmp_path / "run" / "log.jsonl")
+    assert first["loss"] > 3.3
+    assert last["loss"] < 2
+    assert last["validation"]["HR@1"] > 50  # a circle of 6 apps: chance is 17
+
+
+def test_the_best_is_the_one_with_the_lowest_validation_loss(finished: Path) -> None:
+    found = validate(weights.load(finished / "best.safetensors"), people(PEOPLE, TINY, "").validation, 0, ALONE)
+    assert found["loss"] == pytest.approx(min(loss for _, loss in losses(finished)), abs=1e-6)
+
+
+def test_a_folder_with_a_run_is_not_overwritten(finished: Path) -> None:
+    with pytest.raises(BadInput, match="--resume"):
+        train(PEOPLE, TINY, finished, "log")
+
+
+def test_a_stopped_run_goes_on_exactly(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped inside the second epoch; the losses and the weights are those of the run that never stopped."""
+    original, steps = loop.train_step, [0]
+
+    def interrupted(run: loop.Run, epoch: int, step: int) -> tuple[float, int, int]:
+        steps[0] += 1
+        if steps[0] == 3:
+            raise KeyboardInterrupt
+        return original(run, epoch, step)
+
+    monkeypatch.setattr(loop, "train_step", interrupted)
+    folder = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        train(PEOPLE, replace(TINY, checkpoint_seconds=0.0), folder, "log")
+    with open(folder / "log.jsonl", "a") as file:
+        file.write('{"epoch": 9, "torn off')
+    train(PEOPLE, TINY, folder, "log", resume=True)
+    assert losses(folder) == losses(finished)
+    one, two = weights.load(folder / "best.safetensors"), weights.load(finished / "best.safetensors")
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
+
+
+def test_resuming_on_other_data_is_refused(finished: Path) -> None:
+    with pytest.raises(BadInput, match="other data"):
+        train(corpus(seed=1), TINY, finished, "log", resume=True)
+
+
+def test_resume_without_a_run_starts_one(tmp_path: Path) -> None:
+    assert train(PEOPLE, replace(TINY, epochs=1), tmp_path / "new", "log", resume=True).epoch == 1
+
+
+def test_a_model_file_is_no_checkpoint(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    train(PEOPLE, replace(TINY, epochs=1), folder, "log")
+    (folder / "last.safetensors").write_bytes((finished / "best.safetensors").read_bytes())
+    with pytest.raises(BadInput, match="not a checkpoint"):
+        train(PEOPLE, TINY, folder, "log", resume=True)
+
+
+def test_patience_ends_a_run(tmp_path: Path) -> None:
+    done = train(PEOPLE, replace(TINY, epochs=50, patience=2, learning_rate=1e-12), tmp_path / "run", "log")
+    assert done.epoch < 50
+    assert done.epoch - done.best_epoch == 2
+
+
+def after_a_step(settings: TrainConfig, folder: Path) -> tuple[float, dict[str, torch.Tensor]]:
+    """The loss of one step, and the weights after it."""
+    run = loop._begin(PEOPLE, settings, folder, "log", False, ALONE)
+    loss, labels, _ = loop.train_step(run, 0, 0)
+    return loss / labels, dict(run.model.state_dict())
+
+
+def test_gradients_do_not_depend_on_the_pieces(tmp_path: Path) -> None:
+    """Accumulated over pieces of different lengths, the step is that of the whole batch, by labels, not by pieces."""
+    whole_loss, whole = after_a_step(replace(TINY, tokens_at_once=4096), tmp_path / "a")
+    piece_loss, small = after_a_step(replace(TINY, tokens_at_once=64), tmp_path / "b")
+    assert whole_loss == pytest.approx(piece_loss, abs=1e-6)
+    for name, tensor in whole.items():
+        torch.testing.assert_close(tensor, small[name], atol=2e-5, rtol=0)
+
+
+def test_learning_rates() -> None:
+    settings = replace(TINY, learning_rate=1.0, warmup_steps=4, decay="cosine")
+    assert [learning_rate(settings, step, 104) for step in (0, 1, 3)] == [0.25, 0.5, 1.0]
+    assert learning_rate(settings, 54, 104) == pytest.approx(0.55)
+    assert learning_rate(settings, 104, 104) == pytest.approx(0.1)
+    assert learning_rate(replace(settings, decay="none"), 104, 104) == 1.0
+
+
+def test_bf16_trains(tmp_path: Path) -> None:
+    done = train(PEOPLE, replace(TINY, epochs=1, precision="bf16"), tmp_path / "run", "log")
+    fp32 = train(PEOPLE, replace(TINY, epochs=1, precision="fp32"), tmp_path / "fp32", "log")
+    assert done.best_loss == pytest.approx(fp32.best_loss, abs=0.05)
+    assert done.best_loss != fp32.best_loss
+
+
+def test_a_checkpoint_gives_back_the_optimiser(finished: Path) -> None:
+    header = weights.read_header(finished / "last.safetensors")
+    assert sum(name.startswith(checkpoint.MOMENTS) for name in header.tensors) == 2 * len(TINY.model.tensors())
+    run = loop._begin(PEOPLE, TINY, finished, "log", True, ALONE)
+    moments = [float(run.optimiser.state[p]["exp_avg_sq"].sum()) for p in run.model.parameters()]
+    assert np.all(np.array(moments) > 0)
+    assert {float(run.optimiser.state[p]["step"]) for p in run.model.parameters()} == {float(run.progress.steps)}

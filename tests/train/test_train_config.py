@@ -1,0 +1,70 @@
+"""Presets and config.toml."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stap.errors import BadInput
+from stap.model.config import ModelConfig
+from stap.train import config
+from stap.train.config import PRESETS, TrainConfig, choose, preset
+
+
+def test_the_paper_preset_is_the_papers_table() -> None:
+    paper = preset("paper")
+    model = paper.model
+    assert (model.dim, model.heads, model.layers, model.hidden, model.time_base) == (256, 4, 8, 512, 1e5)
+    assert (model.vocabulary, model.context, paper.learning_rate, paper.epochs) == (200, 4096, 3e-4, 1200)
+    assert [model.query_key_norm, model.ordinal_heads] == [False, 0]
+    assert (paper.curriculum, paper.warmup_steps, paper.clip) == ((), 0, 0.0)
+    assert (paper.decay, paper.shuffle, paper.split) == ("none", True, (8, 2))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_what_is_written_reads_back(tmp_path: Path, name: str) -> None:
+    original = replace(preset(name), fold="2/5", seed=3)
+    config.write(original, tmp_path / "config.toml")
+    assert config.read(tmp_path / "config.toml") == original
+
+
+def test_a_file_changes_only_what_it_names(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("learning_rate = 1\ncurriculum = [[64, 3]]\n[model]\nlayers = 3\n")
+    found = choose("small", tmp_path / "c.toml", 7, "1/5", None)
+    small = preset("small")
+    model = replace(small.model, layers=3)
+    expected = {"learning_rate": 1.0, "curriculum": ((64, 3),), "seed": 7, "fold": "1/5", "split": (7, 1)}
+    assert found == replace(small, model=model, **expected)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("learnin_rate = 1", "unknown setting 'learnin_rate'"),
+        ("learning_rate = 'fast'", "learning_rate is 'fast'"),
+        ("learning_rate = -1.0", "above 0"),
+        ("epochs = 1.5", "epochs is 1.5"),
+        ("curriculum = [[63, 1]]", "even context"),
+        ("curriculum = [7]", "setting"),
+        ("curriculum = 7", "curriculum is 7"),
+        ("decay = 'linear'", "decay"),
+        ("precision = 'int4'", "precision"),
+        ("fold = '6/5'", "no fold"),
+        ("tokens_per_batch = 100", "one window"),
+        ("model = 3", "it has to be ModelConfig"),
+        ("[model]\nlayers = 0", "layers is 0"),
+        ("[model]\nlayer = 1", "'layer'"),
+        ("epochs = ", "no TOML"),
+    ],
+)
+def test_bad_settings_name_themselves(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "c.toml").write_text(text)
+    with pytest.raises(BadInput, match=why):
+        config.read(tmp_path / "c.toml")
+
+
+def test_the_curriculum_goes_up_to_the_models_context() -> None:
+    settings = TrainConfig(model=ModelConfig(context=64), curriculum=((16, 2), (32, 1)))
+    assert [settings.context_of(epoch) for epoch in range(5)] == [16, 16, 32, 64, 64]
