@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 from made import load
+from shared import shared_log
 
 from stap import usage
 from stap.sources import read
 
-Shared = Callable[[str], Path]
 STUDIED = [2, 5, 7, 8, 13, 14, 15, 16, 17, 18, 19, 21, 23, 24, 29, 30, 31, 32, 33, 34, 35]
 
 
-def test_ubiqlog_cleaned(shared: Shared, tmp_path: Path) -> None:
-    log = load(shared("ubiqlog/app_sessions.csv.gz"))
+def test_ubiqlog_cleaned(tmp_path: Path) -> None:
+    log = load(shared_log("ubiqlog/app_sessions.csv.gz"))
     studied = log.table.filter(pl.col("user").str.extract(r"(\d+)").cast(pl.Int64).is_in(STUDIED))
     assert (log.records, log.dropped, log.table["user"].n_unique()) == (226_151, 45_955, 33)
     assert (studied["user"].n_unique(), studied.height) == (21, 80_052)
@@ -25,18 +24,18 @@ def test_ubiqlog_cleaned(shared: Shared, tmp_path: Path) -> None:
     assert load(tmp_path / "log.csv").table.equals(log.table)
 
 
-def test_ubiqlog_raw(shared: Shared) -> None:
+def test_ubiqlog_raw() -> None:
     """Its damaged rows are real; what is left has the users and nearly the apps of the cleaned one."""
-    path = shared("ubiqlog/application_raw.csv.gz")
-    log, cleaned = load(path, skip_bad_rows=True), load(shared("ubiqlog/app_sessions.csv.gz"))
+    path = shared_log("ubiqlog/application_raw.csv.gz")
+    log, cleaned = load(path, skip_bad_rows=True), load(shared_log("ubiqlog/app_sessions.csv.gz"))
     assert log.table["user"].n_unique() == 33
     assert log.skipped == 82
     most = cleaned.table["app"].value_counts().top_k(100, by="count")["app"]
     assert most.is_in(log.table["app"].unique().implode()).sum() >= 90
 
 
-def test_ubiqlog_daily_files(shared: Shared) -> None:
-    log = load(shared("formats/ubiqlog"))
+def test_ubiqlog_daily_files() -> None:
+    log = load(shared_log("formats/ubiqlog"))
     assert log.table["user"].unique(maintain_order=True).to_list() == ["32_F", "8_M"]
     persian = log.table.filter(pl.col("user") == "32_F")
     assert persian["start"].dt.date().unique().dt.to_string().to_list() == ["2013-11-22"]
@@ -54,8 +53,8 @@ def test_ubiqlog_daily_files(shared: Shared) -> None:
         ("excerpt_pl_dotted_dmy", 33, "day/month/year", "2022-12-31", "2023-01-14"),
     ],
 )
-def test_app_usage(shared: Shared, name: str, records: int, order: str, first: str, last: str) -> None:
-    log = load(shared(f"formats/app_usage/{name}.csv"))
+def test_app_usage(name: str, records: int, order: str, first: str, last: str) -> None:
+    log = load(shared_log(f"formats/app_usage/{name}.csv"))
     days = log.table["start"].dt.date()
     assert log.records == records
     assert order in log.notes[0]
@@ -66,34 +65,34 @@ def test_app_usage(shared: Shared, name: str, records: int, order: str, first: s
 @pytest.mark.parametrize(
     ("name", "usages", "apps"), [("dumpsys_en", 14, {"com.whatsapp"}), ("dumpsys_es", 29, {"com.termux"})]
 )
-def test_dumpsys(shared: Shared, name: str, usages: int, apps: set[str]) -> None:
-    log = load(shared(f"formats/dumpsys/{name}.txt"))
+def test_dumpsys(name: str, usages: int, apps: set[str]) -> None:
+    log = load(shared_log(f"formats/dumpsys/{name}.txt"))
     assert log.table.height == usages
     assert apps <= set(log.table["app"])
     assert not {"com.miui.home", "com.motorola.launcher3", "android"} & set(log.table["app"])
 
 
-def test_activitywatch(shared: Shared) -> None:
-    desktop = load(shared("formats/activitywatch/desktop_export.json"), zone="UTC")
+def test_activitywatch() -> None:
+    desktop = load(shared_log("formats/activitywatch/desktop_export.json"), zone="UTC")
     assert (desktop.records, desktop.table["user"].unique().to_list()) == (3_512, ["desktop"])
-    android = load(shared("formats/activitywatch/android_export_excerpt.json"), zone="Europe/Warsaw")
+    android = load(shared_log("formats/activitywatch/android_export_excerpt.json"), zone="Europe/Warsaw")
     assert (android.records, android.dropped) == (40, 18)
     assert str(android.table["start"].max()).startswith("2022-01-14 00:03:39")  # 23:03 in UTC
 
 
-def test_aware(shared: Shared) -> None:
-    log = load(shared("formats/aware/applications_foreground.csv"), zone="UTC")
+def test_aware() -> None:
+    log = load(shared_log("formats/aware/applications_foreground.csv"), zone="UTC")
     assert (log.records, log.dropped) == (39, 16)
     assert "com.android.chrome" in log.table["app"]
 
 
-def test_tsinghua_sample(shared: Shared) -> None:
-    log = load(shared("tsinghua_sample/App_usage_trace.txt"))
+def test_tsinghua_sample() -> None:
+    log = load(shared_log("tsinghua_sample/App_usage_trace.txt"))
     assert (log.records, log.table["user"].n_unique()) == (3_293, 6)
     assert "6 users (published: 871)" in log.notes[0]
 
 
-def test_everything_at_once(shared: Shared) -> None:
-    log = read([shared("formats"), shared("tsinghua_sample")])
+def test_everything_at_once() -> None:
+    log = read([shared_log("formats"), shared_log("tsinghua_sample")])
     assert log.format == "activitywatch+app-usage+aware+dumpsys+ubiqlog+tsinghua"
     assert log.table["user"].n_unique() == 18

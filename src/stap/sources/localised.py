@@ -79,26 +79,29 @@ def _dates(numbers: pl.DataFrame, order: str) -> pl.Series:
     return numbers.select(text.str.to_datetime("%Y-%m-%d", time_unit="us", strict=False).alias("day")).to_series()
 
 
+def _steps(day: pl.Series, second: pl.Series) -> pl.Series:
+    """Seconds from each row to the next."""
+    moment = day + pl.Series(second * 1_000_000, dtype=pl.Duration("us"))
+    return moment.drop_nulls().diff().drop_nulls().dt.total_seconds()
+
+
 def _score(day: pl.Series, second: pl.Series) -> tuple[int, int, int]:
     """(dates that do not exist, steps against the run, length of the way): less is better."""
-    steps = (day + pl.Series(second * 1_000_000, dtype=pl.Duration("us"))).drop_nulls().diff().drop_nulls()
-    steps = steps.dt.total_seconds()
+    steps = _steps(day, second)
     against = min(int((steps > 0).sum()), int((steps < 0).sum()))
     return int(day.null_count()), against, int(steps.abs().sum())
 
 
 def _newest_first(day: pl.Series, second: pl.Series) -> bool:
-    steps = (day + pl.Series(second * 1_000_000, dtype=pl.Duration("us"))).drop_nulls().diff().dt.total_seconds()
+    steps = _steps(day, second)
     return int((steps < 0).sum()) >= int((steps > 0).sum())
 
 
 def _likeliest(orders: list[str], frame: pl.DataFrame) -> str:
     """Among orders that fit equally: month first only where the manner is American (1/31/24, or AM and PM)."""
-    if len(orders) == 1:
-        return orders[0]
     date, time = str(frame["date"][0]), str(frame["time"][0])
-    american = "/" in date and (date.rpartition("/")[2].isdigit() and len(date.rpartition("/")[2]) == 2)
-    american = american or ("/" in date and time.strip()[-1:].lower() == "m")
+    short_year = len(date.rpartition("/")[2]) == 2
+    american = "/" in date and (short_year or time.strip()[-1:].lower() == "m")
     wish = ("mdy", "dmy", "ymd") if american else ("dmy", "mdy", "ymd")
     return next(order for order in wish if order in orders)
 
