@@ -21,7 +21,7 @@ from stap.predictors.mixer import PLACES, Mixer
 ORDERS = 3
 LEFT = 0.5 ** (1.0 / np.array([3.0, 200.0]))  # half-lives of the two frequencies, in usages
 UNSEEN = 0.02  # of a usage, for every app
-# Fitted on half of the UbiqLog users; the other half and other phones lose nothing by it, for the optimum is flat.
+# Fitted on half of the UbiqLog users; the other half and other phones hardly tell neighbouring values apart.
 WEIGHTS = {"fast": 0.22, "slow": 0.33, "order 1": 0.28, "order 2": 0.08, "order 3": 0.13}
 
 
