@@ -68,7 +68,9 @@ def draw_distributions(corpora: dict[str, Corpus], path: Path) -> None:
                 axis.set_xscale("log")
             axis.set_xlabel(f"{what} per user", fontsize=13)
             axis.set_ylabel("users", fontsize=13)
-            axis.set_title(f"({chr(ord('A') + row * len(corpora) + column)}) {Path(name).name}", fontsize=14, loc="left")
+            axis.set_title(
+                f"({chr(ord('A') + row * len(corpora) + column)}) {Path(name).name}", fontsize=14, loc="left"
+            )
             axis.yaxis.get_major_locator().set_params(integer=True)
             axis.tick_params(labelsize=11)
             axis.legend(fontsize=11)
