@@ -56,6 +56,10 @@ class TestPlain:
         assert (read.table["start"] == read.table["end"]).all()
         assert read.table["start"][1].microsecond == 500_000
 
+    def test_other_columns_may_be_called_anything(self, tmp_path: Path) -> None:
+        text = "row,App,,Start,,row\n1,Mail,,2024-05-01 08:00,,1\n"
+        assert short(load(write(tmp_path, text))) == [("log", "Mail", "2024-05-01 08:00:00", "2024-05-01 08:00:00")]
+
     def test_an_offset_keeps_its_wall_clock_unless_a_zone_is_asked_for(self, tmp_path: Path) -> None:
         log = write(tmp_path, "app\tstart\nMail\t2024-07-01T08:00:00-04:00\nChat\t2024-07-01T13:00:00Z\n")
         kept = load(log)

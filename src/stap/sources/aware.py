@@ -11,7 +11,7 @@ import polars as pl
 from stap.errors import BadInput
 from stap.sources.base import Head, Log, Options, Records
 from stap.sources.clock import take_time, to_wall, zone_name, zone_note
-from stap.sources.tables import read_header, read_table, split
+from stap.sources.tables import label_columns, read_header, read_table, split
 from stap.sources.text import clean
 
 NAME = "aware"
@@ -38,7 +38,7 @@ def read(log: Log, options: Options) -> Records:
         raise BadInput(log.name, "not the columns of AWARE", f"it needs {', '.join(sorted(NEEDED))}", 1)
     zone = zone_name(options.zone)
     names, row = read_header(log, separator)
-    frame = read_table(log, separator, [name.lower() for name in names], skip=row)
+    frame = read_table(log, separator, label_columns(log, names, NEEDED, row), skip=row)
     frame = log.sieve.require(frame, "device_id", "package_name")
     milliseconds = pl.col("timestamp").cast(pl.Float64, strict=False)
     sane = pl.when(milliseconds.is_between(0, 1e13)).then(milliseconds).cast(pl.Int64)

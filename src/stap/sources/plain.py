@@ -14,7 +14,7 @@ from stap.errors import BadInput
 from stap.sources.base import Head, Log, Options, Records
 from stap.sources.clock import OFFSET, iso_utc, iso_wall, take_spans, take_time, to_wall, zone_name
 from stap.sources.rows import ROW
-from stap.sources.tables import read_header, read_table, split
+from stap.sources.tables import label_columns, read_header, read_table, split
 from stap.sources.text import clean
 from stap.usage import SCHEMA
 
@@ -59,10 +59,7 @@ def _csv(log: Log) -> tuple[pl.DataFrame, bool]:
     if separator is None:
         raise BadInput(log.name, "no column 'app' or 'start'", "a plain log has app, start and may have user, end", 1)
     names, row = read_header(log, separator)
-    names = [name.lower() for name in names]
-    double = next((name for name in names if names.count(name) > 1), None)
-    if double is not None:
-        raise BadInput(log.name, f"two columns {double!r}", "leave one of them out", row)
+    names = label_columns(log, names, list(SCHEMA), row)
     frame = read_table(log, separator, names, skip=row)
     own = names == list(SCHEMA)
     return frame.select(ROW, *(name for name in names if name in SCHEMA)), own

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import polars as pl
 
@@ -29,6 +29,15 @@ def read_header(log: Log, separator: str) -> tuple[list[str], int]:
             if line.strip():
                 return [field.strip() for field in next(csv.reader([line.rstrip("\r\n")], delimiter=separator))], row
     raise BadInput(log.name, "the file is empty", "check how it was exported")
+
+
+def label_columns(log: Log, header: list[str], wanted: Collection[str], row: int) -> list[str]:
+    """The header's names where they are wanted, whatever their case; a name of its own for every other column."""
+    lower = [name.lower() for name in header]
+    double = next((name for name in wanted if lower.count(name) > 1), None)
+    if double is not None:
+        raise BadInput(log.name, f"two columns {double!r}", "leave one of them out", row)
+    return [name if name in wanted else f"column {place}" for place, name in enumerate(lower, 1)]
 
 
 def read_table(log: Log, separator: str, names: list[str], skip: int, quoted: bool = True) -> pl.DataFrame:
