@@ -208,12 +208,7 @@ def train_(
     settings = train_config.choose(preset, config, seed, fold, epochs)
     loop = extra("stap.train.loop")
     table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
-    done = loop.train(from_table(table), settings, out, ", ".join(data), resume)
-    show.out.print(
-        f"best validation loss {done.best_loss:.4f} after epoch {done.best_epoch} -> {out / 'best.safetensors'}",
-        soft_wrap=True,
-        markup=False,
-    )
+    loop.train(from_table(table), settings, out, ", ".join(data), resume)
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -30,3 +31,9 @@ def board(total: int, done: int, epochs: int, show: bool) -> Iterator[Board]:
             bar.update(task, completed=steps, **values)
 
         yield update
+
+
+def say_best(loss: float, epoch: int, path: Path) -> None:
+    """The last word of a run, on standard output."""
+    text = f"best validation loss {loss:.4f} after epoch {epoch} -> {path}"
+    Console(highlight=False).print(text, soft_wrap=True, markup=False)

@@ -31,7 +31,7 @@ from stap.train import checkpoint, config, runlog
 from stap.train.checkpoint import Progress
 from stap.train.config import TrainConfig
 from stap.train.data import Feed, People, fingerprint, people
-from stap.train.display import Board, board
+from stap.train.display import Board, board, say_best
 from stap.train.distributed import World, restarted, world
 from stap.train.validate import validate
 from stap.windows import pieces
@@ -68,6 +68,7 @@ def train(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resum
                 _finish_epoch(run, show)
         if here.writes:
             _draw(run)
+            say_best(run.progress.best_loss, run.progress.best_epoch, folder / "best.safetensors")
         return run.progress
 
 
@@ -102,6 +103,8 @@ def _make_folder(folder: Path, settings: TrainConfig, split: People) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(str(folder), f"cannot make this folder ({error.strerror})", "choose another --out") from None
+    for left_over in folder.glob(".*.draft"):  # of a killed process
+        left_over.unlink()
     with replacing(folder / "users.json") as draft:
         draft.write_text(json.dumps(split.names(), indent=1) + "\n")
     config.write(settings, folder / "config.toml")
