@@ -124,8 +124,8 @@ STAP_API void stap_session_free(stap_session *session);
 STAP_API stap_status stap_session_observe(stap_session *session, const char *app, size_t length, int action,
                                           double minutes, double hour);
 
-/* The k most likely next apps among those seen, best first; the app of the last event is never one of them.
- * count: how many were written. */
+/* The k most likely next apps among those seen, best first. Probabilities are a softmax over the virtual indices that apps
+ * hold. count: how many were written. */
 STAP_API stap_status stap_session_rank(stap_session *session, size_t k, stap_candidate *best, size_t *count);
 
 /* The logit of every virtual index, after the last event. `size` must be the vocabulary. */

@@ -1,12 +1,14 @@
 #include "cache.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace stap {
 
-BlockLayout::BlockLayout(const Model& model, stap_dtype dtype_) : dtype(dtype_), heads(model.config.heads) {
+BlockLayout::BlockLayout(const Model& model, stap_dtype dtype_, uint32_t context)
+    : dtype(dtype_), heads(model.config.heads), events(std::min(kBlock, (context + 15) / 16 * 16)) {
     row = size_t(model.sizes.head) * (dtype == STAP_F32 ? 4 : dtype == STAP_F16 ? 2 : 1);
-    head = 2 * kBlock * row + (dtype == STAP_I8 ? 2 * kBlock * sizeof(float) : 0);
+    head = 2 * events * row + (dtype == STAP_I8 ? 2 * events * sizeof(float) : 0);
     bytes = head * heads * model.config.layers;
 }
 
@@ -25,13 +27,14 @@ std::unique_ptr<Block> Pool::take() {
 }
 
 void Cache::reserve(uint32_t events, Pool& pool) {
-    while (events > (dropped / kBlock + blocks.size()) * kBlock) blocks.push_back(pool.take());
+    const uint32_t size = pool.layout.events;
+    while (events > (dropped / size + blocks.size()) * size) blocks.push_back(pool.take());
 }
 
 void Cache::drop(uint32_t events, Pool& pool) {
-    const uint32_t before = dropped / kBlock;
+    const uint32_t size = pool.layout.events, before = dropped / size;
     dropped += events;
-    for (uint32_t i = before; i < dropped / kBlock && !blocks.empty(); ++i) {
+    for (uint32_t i = before; i < dropped / size && !blocks.empty(); ++i) {
         pool.give(std::move(blocks.front()));
         blocks.erase(blocks.begin());
     }

@@ -10,22 +10,23 @@
 
 namespace stap {
 
-constexpr uint32_t kBlock = 256;  // events
+constexpr uint32_t kBlock = 256;  // events; fewer when the context is shorter
 
-// Where things are in a block: for every layer and head, its keys (kBlock, D), values (kBlock, D) and their scales (kBlock)
-// each, one after the other, so that attention reads forward through memory.
+// Where things are in a block of n events: for every layer and head its keys (n, D), values (n, D) and the scales (n) of both,
+// one after the other, so that attention reads forward through memory.
 struct BlockLayout {
     stap_dtype dtype;
     uint32_t heads;
+    uint32_t events;  // n, a multiple of 16
     size_t row;    // bytes of one key or value
     size_t head;   // bytes of one head of one layer
     size_t bytes;  // of a block
 
-    BlockLayout(const Model& model, stap_dtype dtype);
+    BlockLayout(const Model& model, stap_dtype dtype, uint32_t context);
     size_t keys(uint32_t layer, uint32_t h) const { return (size_t(layer) * heads + h) * head; }
-    size_t values(uint32_t layer, uint32_t h) const { return keys(layer, h) + kBlock * row; }
-    size_t key_scales(uint32_t layer, uint32_t h) const { return keys(layer, h) + 2 * kBlock * row; }
-    size_t value_scales(uint32_t layer, uint32_t h) const { return key_scales(layer, h) + kBlock * sizeof(float); }
+    size_t values(uint32_t layer, uint32_t h) const { return keys(layer, h) + events * row; }
+    size_t key_scales(uint32_t layer, uint32_t h) const { return keys(layer, h) + 2 * events * row; }
+    size_t value_scales(uint32_t layer, uint32_t h) const { return key_scales(layer, h) + events * sizeof(float); }
 };
 
 struct Block {
@@ -55,10 +56,11 @@ struct Cache {
     uint32_t dropped = 0;  // (rolling only)
     double origin = 0;     // minutes of its event 0: angles count from here
 
-    uint32_t block_of(uint32_t event) const { return event / kBlock - dropped / kBlock; }
-    void reserve(uint32_t events, Pool& pool);     // room for events 0..events-1
-    void drop(uint32_t events, Pool& pool);        // evict so many of the oldest
-    void clear(uint64_t step, Pool& pool);         // empty; its event 0 will be that of `step`
+    // The block that holds an event, when blocks hold `size` of them.
+    Block& block_of(uint32_t event, uint32_t size) const { return *blocks[event / size - dropped / size]; }
+    void reserve(uint32_t events, Pool& pool);  // room for events 0..events-1
+    void drop(uint32_t events, Pool& pool);     // evict so many of the oldest
+    void clear(uint64_t step, Pool& pool);      // empty; its event 0 will be that of `step`
 };
 
 }  // namespace stap

@@ -17,6 +17,7 @@ struct Pass {
     const Event* events;
     uint32_t n;
     const Sizes& sizes = model.sizes;
+    const uint32_t size = pool.layout.events;  // of a block
 
     // x = app + action + hour, each with W_f multiplied in.
     void embed() {
@@ -89,9 +90,9 @@ struct Pass {
     }
 
     void store(uint32_t number, uint32_t h, uint32_t event, const float* key, const float* value) {
-        uint8_t* data = cache.blocks[cache.block_of(event)]->data.get();
+        uint8_t* data = cache.block_of(event, size).data.get();
         const BlockLayout& layout = pool.layout;
-        const uint32_t at = event % kBlock;
+        const uint32_t at = event % size;
         const float key_scale = kernels.store[layout.dtype](data + layout.keys(number, h) + at * layout.row, key, sizes.head);
         const float value_scale = kernels.store[layout.dtype](data + layout.values(number, h) + at * layout.row, value, sizes.head);
         if (layout.dtype != STAP_I8) return;
@@ -105,13 +106,13 @@ struct Pass {
         std::fill_n(state.mixed.get(), size_t(n) * sizes.attention, 0.0f);
         std::fill_n(state.largest.get(), size_t(n) * heads, kNever);
         std::fill_n(state.sum.get(), size_t(n) * heads, 0.0f);
-        for (uint32_t start = cache.dropped / kBlock * kBlock; start < end; start += kBlock) {
-            const Block& block = *cache.blocks[cache.block_of(start)];
+        for (uint32_t start = cache.dropped / size * size; start < end; start += size) {
+            const Block& block = cache.block_of(start, size);
             const uint32_t from = cache.dropped > start ? cache.dropped - start : 0;
             for (uint32_t h = 0; h < heads; ++h)
                 for (uint32_t i = 0; i < n; ++i) {
                     const uint32_t seen = cache.taken + i + 1;
-                    if (seen > start + from) attend_block(number, h, i, block, from, std::min(kBlock, seen - start));
+                    if (seen > start + from) attend_block(number, h, i, block, from, std::min(size, seen - start));
                 }
         }
         for (uint32_t i = 0; i < n; ++i)
@@ -170,7 +171,7 @@ struct Pass {
         if (cache.taken == 0) cache.origin = events[0].minutes;
         cache.reserve(cache.taken + n, pool);
         for (uint32_t i = 0; i < n; ++i)
-            if (events[i].app == kUnknownApp) cache.blocks[cache.block_of(cache.taken + i)]->hide((cache.taken + i) % kBlock);
+            if (events[i].app == kUnknownApp) cache.block_of(cache.taken + i, size).hide((cache.taken + i) % size);
         embed();
         turn();
         for (uint32_t number = 0; number < model.config.layers; ++number) run_layer(number, model.weights.layers[number]);

@@ -4,7 +4,8 @@ namespace stap {
 namespace {
 
 #if defined(STAP_HAVE_X86)
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"); }
+// (F16C cannot be asked for with every compiler; it is older than AVX2, and no processor has AVX2 and FMA without it.)
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 bool has_avx512() {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");

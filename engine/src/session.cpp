@@ -14,7 +14,7 @@ constexpr uint32_t kBacklog = 256; // rolling cannot skip events, so they may no
 }  // namespace
 
 Session::Session(std::shared_ptr<const Model> model_, const Kernels& kernels_, Schedule schedule_, stap_dtype cache, Phi phi_)
-    : model(std::move(model_)), kernels(&kernels_), schedule(schedule_), phi(std::move(phi_)), pool{BlockLayout(*model, cache), {}, 0},
+    : model(std::move(model_)), kernels(&kernels_), schedule(schedule_), phi(std::move(phi_)), pool{BlockLayout(*model, cache, schedule.context), {}, 0},
       state(*model) {}
 
 uint32_t Session::pending(uint32_t cache) const {
@@ -53,7 +53,7 @@ void Session::forget(uint16_t index) {
         for (Cache& cache : caches) {
             if (step < cache.first + cache.dropped || step >= cache.first + cache.taken) continue;
             const uint32_t at = uint32_t(step - cache.first);
-            cache.blocks[cache.block_of(at)]->hide(at % kBlock);
+            cache.block_of(at, pool.layout.events).hide(at % pool.layout.events);
         }
     }
 }
@@ -101,14 +101,12 @@ void Session::catch_up(size_t most) {
 
 size_t Session::rank(size_t k, stap_candidate* best) {
     const float* logit = logits();
-    const uint16_t current = log[(steps - 1) % schedule.context].app;
     std::vector<uint16_t> order;
     order.reserve(phi.slots.size());
     for (uint32_t i = 0; i < phi.slots.size(); ++i) {
         if (!std::isfinite(logit[i])) fail(STAP_ERROR_NUMBER, "a logit is no number");
-        if (phi.slots[i].used && i != current) order.push_back(uint16_t(i));
+        if (phi.slots[i].used) order.push_back(uint16_t(i));
     }
-    if (order.empty()) return 0;
     const size_t count = std::min(k, order.size());
     std::partial_sort(order.begin(), order.begin() + std::ptrdiff_t(std::max<size_t>(count, 1)), order.end(),
                       [&](uint16_t a, uint16_t b) { return logit[a] != logit[b] ? logit[a] > logit[b] : a < b; });

@@ -118,9 +118,9 @@ void get_log(Reader& r, Session& s) {
 template <typename Visit>
 void visit_cache(const Session& s, const Cache& cache, Visit visit) {
     const BlockLayout& layout = s.pool.layout;
-    for (uint32_t start = cache.dropped / kBlock * kBlock; start < cache.taken; start += kBlock) {
-        Block& block = *cache.blocks[cache.block_of(start)];
-        const size_t rows = std::min(kBlock, cache.taken - start);
+    for (uint32_t start = cache.dropped / layout.events * layout.events; start < cache.taken; start += layout.events) {
+        Block& block = cache.block_of(start, layout.events);
+        const size_t rows = std::min(layout.events, cache.taken - start);
         visit(block.hidden, sizeof block.hidden);
         for (uint32_t layer = 0; layer < s.model->config.layers; ++layer)
             for (uint32_t h = 0; h < layout.heads; ++h) {

@@ -30,6 +30,7 @@ DTYPES: tuple[str, ...] = ("fp32", "fp16", "int8")
 STRATEGIES: tuple[str, ...] = ("iswi", "reset", "re-prefill", "rolling")
 KERNELS: tuple[str, ...] = ("best", "scalar", "avx2", "avx512", "neon")
 AS_STORED = 3
+NOTHING_OBSERVED = 10
 DEFAULT_CACHE: Dtype = "int8"
 
 _MODEL_REMEDY = "use a model that `stap train` or `stap export` wrote"
@@ -100,7 +101,7 @@ class EngineModel:
 
 
 class EnginePredictor:
-    """One person's session. The app in use is never ranked: the next one always differs from it."""
+    """One person's session."""
 
     def __init__(self, session: _engine.Session) -> None:
         self._session = session
@@ -115,7 +116,9 @@ class EnginePredictor:
         try:
             return self._session.rank(k)
         except _engine.EngineError as error:
-            raise BadInput("ranking", error.args[1], "observe an event first, with a sound model") from None
+            if error.args[0] == NOTHING_OBSERVED:
+                return []
+            raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
 
     def catch_up(self, most: int = 32) -> int:
         """Work off at most so many waiting events of the passive cache; what is left. For when nobody waits."""

@@ -1,0 +1,126 @@
+// Any bytes as a caller: events with any time, floods of new apps, rankings, snapshots and damaged snapshots, in any order.
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "stap.h"
+#include "tiny.h"
+
+namespace {
+
+struct Bytes {
+    const uint8_t* at;
+    size_t left;
+    template <typename T>
+    T get() {
+        T value{};
+        const size_t size = std::min(left, sizeof value);
+        if (size) std::memcpy(&value, at, size);
+        at += size, left -= size;
+        return value;
+    }
+};
+
+const stap_model* model() {
+    static stap_model* loaded = [] {
+        tiny::Config c;
+        c.vocabulary = 6, c.context = 8, c.dim = 4, c.layers = 1, c.heads = 1, c.hidden = 4;
+        const std::string file = tiny::model(c);
+        stap_model* made = nullptr;
+        if (stap_model_load_buffer(file.data(), file.size(), STAP_AS_STORED, &made, nullptr, 0) != STAP_OK) std::abort();
+        return made;
+    }();
+    return loaded;
+}
+
+void need(bool fine) {
+    if (!fine) std::abort();
+}
+
+std::vector<uint8_t> snapshot(const stap_session* session) {
+    size_t size = 0;
+    need(stap_session_snapshot(session, nullptr, 0, &size) == STAP_ERROR_ROOM);
+    std::vector<uint8_t> state(size);
+    need(stap_session_snapshot(session, state.data(), size, &size) == STAP_OK && size == state.size());
+    return state;
+}
+
+void observe(stap_session* session, Bytes& in) {
+    char app[16];
+    const int length = std::snprintf(app, sizeof app, "%u", unsigned(in.get<uint8_t>() % 16));
+    const double minutes = in.get<double>();
+    const double hour = in.get<uint8_t>() & 1 ? stap_hour_of_day(minutes) : double(in.get<float>());
+    const stap_status status = stap_session_observe(session, app, size_t(length), in.get<uint8_t>() % 3, minutes, hour);
+    need(status == STAP_OK || status == STAP_ERROR_TIME || status == STAP_ERROR_ACTION);
+    if (!std::isfinite(minutes)) need(status != STAP_OK);
+}
+
+void flood(stap_session* session, uint8_t count, uint64_t& apps) {
+    for (int i = 0; i < count % 24; ++i) {
+        const std::string app = "new" + std::to_string(apps++);
+        need(stap_session_observe(session, app.data(), app.size(), STAP_OPEN, double(apps), 12) == STAP_OK);
+    }
+}
+
+void rank(stap_session* session, size_t k) {
+    stap_candidate best[8];
+    size_t count = 0;
+    const stap_status status = stap_session_rank(session, k, best, &count);
+    need(status == STAP_OK || status == STAP_ERROR_EMPTY);
+    double sum = 0;
+    for (size_t i = 0; status == STAP_OK && i < count; ++i) sum += double(best[i].probability) + double(best[i].length > 0 ? 0 : 1e9);
+    need(sum < 1.001);
+}
+
+void go_on_elsewhere(stap_session*& session, Bytes& in) {
+    std::vector<uint8_t> state = snapshot(session);
+    stap_session* other = nullptr;
+    need(stap_session_restore(model(), state.data(), state.size(), &other) == STAP_OK);
+    need(snapshot(other) == state);
+    stap_session_free(session);
+    session = other;
+    // A damaged one with its hash made right again: refused or sound, never undefined.
+    const uint16_t where = in.get<uint16_t>();
+    state[where % (state.size() - 8)] ^= uint8_t(in.get<uint8_t>() | 1);
+    const uint64_t hash = stap::hash_bytes(state.data(), state.size() - 8, 1);
+    std::memcpy(state.data() + state.size() - 8, &hash, 8);
+    stap_session* damaged = nullptr;
+    if (stap_session_restore(model(), state.data(), state.size(), &damaged) == STAP_OK) {
+        stap_candidate best[4];
+        size_t count = 0;
+        for (int i = 0; i < 3; ++i) {
+            stap_session_rank(damaged, 4, best, &count);
+            stap_session_observe(damaged, "again", 5, 1, 0, 0);
+        }
+        stap_session_free(damaged);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    Bytes in{data, size};
+    stap_options options = stap_options_default();
+    const uint8_t choice = in.get<uint8_t>();
+    options.strategy = stap_strategy(choice % 4);
+    options.cache = stap_dtype(choice / 4 % 3);
+    options.app_limit = choice / 12 % 7;
+    options.kernels = choice >= 248 ? STAP_KERNELS_SCALAR : STAP_KERNELS_BEST;  // slow, and a unit test's business
+    stap_session* session = nullptr;
+    need(stap_session_new(model(), &options, &session) == STAP_OK);
+    uint64_t apps = 0;
+    while (in.left > 0) {
+        const uint8_t op = in.get<uint8_t>();
+        switch (op % 8) {
+            case 0: rank(session, op / 8 % 8); break;
+            case 1: stap_session_catch_up(session, op / 8, nullptr); break;
+            case 2: go_on_elsewhere(session, in); break;
+            case 3: flood(session, op / 8, apps); break;
+            default: observe(session, in);
+        }
+    }
+    stap_session_free(session);
+    return 0;
+}
