@@ -1,0 +1,49 @@
+"""A prior over users: synthetic people whose parameters are drawn so widely that real people fall inside.
+
+Person number i of a seed is always the same, whoever draws it and whatever was drawn before: `draw_log(seed, i)`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stap.events import Corpus
+from stap.prior.behaviour import behave
+from stap.prior.log import Log, number, tidy
+from stap.prior.logger import draw_logger, record
+from stap.prior.person import draw_person
+from stap.windows import VOCABULARY
+
+__all__ = ["Log", "draw_log", "people"]
+
+USAGES = (300, 4000)
+_NAMES = tuple(f"app {code}" for code in range(VOCABULARY))
+
+
+def draw_log(seed: int, index: int, usages: tuple[int, int] = USAGES) -> Log:
+    """What a logger recorded of person number `index`: from usages[0] to usages[1] usages, all sizes alike in log."""
+    rng = np.random.default_rng([seed, index])
+    low, high = usages
+    wanted = round(low * (high / low) ** rng.random())
+    person, logger = draw_person(rng), draw_logger(rng)
+    lived = wanted
+    while True:
+        lived = int(1.3 * lived) + 20
+        log = tidy(record(behave(person, lived, rng), logger, rng))
+        log = log.take(slice(wanted))
+        if len(log.app) == wanted:
+            return Log(number(log.app), log.start, log.end)
+
+
+def people(count: int, seed: int, usages: tuple[int, int] = USAGES, first: int = 0) -> Corpus:
+    """People number first .. first + count - 1 of a seed, as a corpus."""
+    logs = [draw_log(seed, index, usages) for index in range(first, first + count)]
+    apps = [int(log.app.max()) + 1 for log in logs]
+    return Corpus(
+        users=tuple(f"person {index}" for index in range(first, first + count)),
+        apps=tuple(_NAMES[:size] for size in apps),
+        offsets=np.concatenate([[0], np.cumsum([len(log.app) for log in logs])]).astype(np.int64),
+        app=np.concatenate([log.app for log in logs]),
+        start=np.concatenate([log.start for log in logs]),
+        end=np.concatenate([log.end for log in logs]),
+    )

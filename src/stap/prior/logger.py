@@ -1,0 +1,103 @@
+"""What a logger makes of what happened: a coarse clock, lost closes, missed glances, processes that nobody opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stap.events import DAY, Floats
+from stap.prior.log import Log
+from stap.prior.person import Random
+
+CLOSES = ("kept", "instants", "next start")  # as it was; no close at all; an app ends where the next begins
+
+
+@dataclass(frozen=True)
+class Logger:
+    closes: str  # one of CLOSES
+    tick: float  # seconds; all times are whole multiples, rounded down
+    lost: float  # share of closes that are missing: the usage ends where it started
+    overrun: float  # share of closes that come late, when the next app is open already
+    missed: float  # share of usages shorter than a tick that are not seen
+    off: float  # share of the days on which nothing is recorded
+    background: float  # opens by processes of their own, per usage
+    processes: int  # how many apps do that
+    launcher: float  # share of usages after which the launcher shows up
+
+
+def draw_logger(rng: Random) -> Logger:
+    """Half of all loggers are plain; each flaw is absent more often than not."""
+
+    def flaw(chance: float, low: float, high: float) -> float:
+        return float(rng.uniform(low, high)) if rng.random() < chance else 0.0
+
+    return Logger(
+        closes=str(rng.choice(CLOSES, p=(0.75, 0.12, 0.13))),
+        tick=float(rng.choice((0.001, 1.0, 5.0, 10.0, 60.0), p=(0.15, 0.4, 0.1, 0.27, 0.08))),
+        lost=flaw(0.3, 0.0, 0.6),
+        overrun=flaw(0.4, 0.0, 1.0),
+        missed=flaw(0.3, 0.2, 1.0),
+        off=flaw(0.3, 0.02, 0.4),
+        background=flaw(0.35, 0.02, 0.8),
+        processes=int(rng.integers(1, 7)),
+        launcher=flaw(0.07, 0.3, 1.0),
+    )
+
+
+def record(log: Log, logger: Logger, rng: Random) -> Log:
+    """The records; merging and clipping them is left to `tidy`."""
+    log = _unseen(log, logger, rng)
+    log = _closes(log, logger, rng)
+    if logger.launcher:
+        log = _with_launcher(log, logger.launcher, rng)
+    if logger.background:
+        log = _with_background(log, logger, rng)
+    tick = logger.tick / 60
+    return Log(log.app, np.floor(log.start / tick) * tick, np.floor(log.end / tick) * tick)
+
+
+def _unseen(log: Log, logger: Logger, rng: Random) -> Log:
+    """Whole days without the logger, and usages too short for it."""
+    day = (log.start // DAY).astype(np.int64)
+    day -= day.min()
+    off = rng.random(int(day.max()) + 1) < logger.off
+    short = (log.end - log.start) * 60 < logger.tick
+    seen = ~off[day] & ~(short & (rng.random(len(day)) < logger.missed))
+    return log.take(seen) if seen.any() else log
+
+
+def _closes(log: Log, logger: Logger, rng: Random) -> Log:
+    app, start, end = log
+    if logger.closes == "instants":
+        return Log(app, start, start)
+    following = np.append(start[1:], end[-1])
+    if logger.closes == "next start":
+        return Log(app, start, following)
+    end = np.where(rng.random(len(app)) < logger.lost, start, end)
+    late = rng.random(len(app)) < logger.overrun
+    return Log(app, start, np.where(late & (following - end < 1.0), following, end))
+
+
+def _with_launcher(log: Log, share: float, rng: Random) -> Log:
+    """An app of its own that comes between, for a moment."""
+    shown = np.flatnonzero(rng.random(len(log.app)) < share)
+    launcher = np.full(len(shown), log.app.max() + 1, np.int32)
+    return _joined(log, launcher, log.end[shown], log.end[shown] + 1 / 60)
+
+
+def _with_background(log: Log, logger: Logger, rng: Random) -> Log:
+    """Processes that come up by themselves while the device is in use: some all day, some on a beat of their own."""
+    count = int(logger.background * len(log.app))
+    beat = log.start[np.sort(rng.integers(0, len(log.app), count))] + rng.uniform(0, 3, count)
+    weight = rng.dirichlet(np.full(logger.processes, 0.7))
+    known = rng.random(logger.processes) < 0.5  # an app that the person opens as well
+    process = np.where(known, rng.choice(log.app, logger.processes), log.app.max() + 1 + np.arange(logger.processes))
+    app = process[np.searchsorted(np.cumsum(weight)[:-1], rng.random(count))]
+    return _joined(log, app.astype(np.int32), beat, beat + rng.exponential(0.3, count))
+
+
+def _joined(log: Log, app: np.ndarray, start: Floats, end: Floats) -> Log:  # type: ignore[type-arg]
+    order = np.argsort(np.concatenate([log.start, start]), kind="stable")
+    both = (np.concatenate([mine, more])[order] for mine, more in zip(log, (app, start, end), strict=True))
+    return Log(*both)
