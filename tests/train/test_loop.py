@@ -121,7 +121,7 @@ def test_patience_ends_a_run(tmp_path: Path) -> None:
 
 def after_a_step(settings: TrainConfig, folder: Path) -> tuple[float, dict[str, torch.Tensor]]:
     """The loss of one step, and the weights after it."""
-    run = loop._begin(PEOPLE, settings, folder, "log", False, ALONE)
+    run = loop.begin(PEOPLE, settings, folder, "log", False, ALONE)
     loss, labels, _ = loop.train_step(run, 0, 0)
     return loss / labels, dict(run.model.state_dict())
 
@@ -153,7 +153,7 @@ def test_bf16_trains(tmp_path: Path) -> None:
 def test_a_checkpoint_gives_back_the_optimiser(finished: Path) -> None:
     header = weights.read_header(finished / "last.safetensors")
     assert sum(name.startswith(checkpoint.MOMENTS) for name in header.tensors) == 2 * len(TINY.model.tensors())
-    run = loop._begin(PEOPLE, TINY, finished, "log", True, ALONE)
+    run = loop.begin(PEOPLE, TINY, finished, "log", True, ALONE)
     moments = [float(run.optimiser.state[p]["exp_avg_sq"].sum()) for p in run.model.parameters()]
     assert np.all(np.array(moments) > 0)
     assert {float(run.optimiser.state[p]["step"]) for p in run.model.parameters()} == {float(run.progress.steps)}

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import shutil
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -60,7 +58,7 @@ class Run:
 def train(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resume: bool = False) -> Progress:
     """Train on a corpus into a run folder, from the start or from where the folder is."""
     with world() as here:
-        run = _begin(corpus, settings, folder, where, resume or restarted(), here)
+        run = begin(corpus, settings, folder, where, resume or restarted(), here)
         done = run.progress.steps
         with board(run.total_steps, done, run.config.epochs, here.writes) as show:
             while run.progress.epoch < run.config.epochs and not _out_of_patience(run):
@@ -72,7 +70,7 @@ def train(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resum
         return run.progress
 
 
-def _begin(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resume: bool, here: World) -> Run:
+def begin(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resume: bool, here: World) -> Run:
     """Open the folder, or make it; build everything, and put it where the checkpoint says."""
     if (folder / "config.toml").exists():
         if not resume:
@@ -111,10 +109,10 @@ def _make_folder(folder: Path, settings: TrainConfig, split: People) -> None:
 
 
 def _forward(model: Transformer, settings: TrainConfig, here: World) -> Callable[..., Any]:
-    """The model as training calls it: compiled if there is a compiler, then synchronised with the other processes."""
+    """The model as training calls it: compiled where that helps, then synchronised with the other processes."""
     forward: Any = model
-    if settings.compile and (here.device.type == "cuda" or shutil.which(os.environ.get("CXX", "g++"))):
-        forward = torch.compile(model)
+    if settings.compile == "on" or (settings.compile == "auto" and here.device.type == "cuda"):
+        forward = torch.compile(model, dynamic=True)  # one kernel for all lengths: a resumed run meets the same one
     if here.size > 1:
         forward = DistributedDataParallel(forward)
     found: Callable[..., Any] = forward
