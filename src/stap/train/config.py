@@ -33,7 +33,7 @@ class TrainConfig:
     decay: str = "none"  # or "cosine": down to a tenth at the last step
     clip: float = 0.0  # largest gradient norm; 0 leaves gradients alone
     precision: str = "auto"  # fp32, bf16, or auto: bf16 where the hardware multiplies it
-    compile: str = "auto"  # torch.compile: on, off, or auto: on GPUs (CPUs in fp32 gained 1.07 x at L = 512, 0.96 x at 4096)
+    compile: str = "auto"  # torch.compile: on, off, or auto: on GPUs only (see docs/scale.md)
     validate_every: int = 1  # epochs
     patience: int = 0  # stop after so many epochs without a better validation loss; 0 never stops early
     checkpoint_seconds: float = 60.0
