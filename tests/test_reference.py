@@ -12,7 +12,8 @@ from stap.predictors import CLASSICAL
 from stap.sources import read
 from stap.usage import only_users
 
-USERS = "2_F 5_F 7_F 8_M 13_F 14_F 15_F 16_F 17_F 18_F 19_F 21_F 23_F 24_F 29_F 30_F 31_F 32_F 33_F 34_F 35_F".split()
+WOMEN = (2, 5, 7, 13, 14, 15, 16, 17, 18, 19, 21, 23, 24, 29, 30, 31, 32, 33, 34, 35)
+USERS = [f"{number}_F" for number in WOMEN] + ["8_M"]
 REFERENCE = {
     "mfu": (18.48, 38.45, 51.16, 27.00, 29.89),
     "mru": (0.00, 36.30, 51.20, 15.93, 19.35),
