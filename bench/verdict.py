@@ -29,7 +29,8 @@ def publish(title: str, figures: list[Figure]) -> dict[str, Any]:
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     for figure in figures:
         mark = "" if not figure.bound else "[green]held[/]" if figure.held else "[red]missed[/]"
-        table.add_row(figure.what, f"{figure.value:,.0f}" if figure.value >= 1000 else f"{figure.value:.4g}", figure.unit, figure.bound, mark)
+        value = f"{figure.value:,.0f}" if figure.value >= 1000 else f"{figure.value:.4g}"
+        table.add_row(figure.what, value, figure.unit, figure.bound, mark)
     Console().print(table)
     return {"title": title, "figures": [asdict(figure) for figure in figures]}
 

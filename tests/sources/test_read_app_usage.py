@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from made import load, write
 
+from sources.made import load, write
 from stap.errors import BadInput
 from stap.sources.app_usage_rows import pseudo_names
 

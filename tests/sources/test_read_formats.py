@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from made import (
+
+from sources.made import (
     ACTIVITYWATCH,
     APP_USAGE,
     AWARE,
@@ -22,7 +23,6 @@ from made import (
     short,
     write,
 )
-
 from stap import usage
 from stap.errors import BadInput
 from stap.sources import FORMATS

@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from made import ACTIVITYWATCH, APP_USAGE, DAILY, EVERY, LSAPP, PLAIN, TSINGHUA, load, short, write
 
+from sources.made import ACTIVITYWATCH, APP_USAGE, DAILY, EVERY, LSAPP, PLAIN, TSINGHUA, load, short, write
 from stap.errors import BadInput
 from stap.sources import FORMATS, Options, opening, read, text
 

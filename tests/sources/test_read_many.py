@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made import ACTIVITYWATCH, APP_USAGE, DUMPSYS, LSAPP, PLAIN, TSINGHUA, load, short, write
 
+from sources.made import ACTIVITYWATCH, APP_USAGE, DUMPSYS, LSAPP, PLAIN, TSINGHUA, load, short, write
 from stap.sources import Options, read
 from stap.sources.system import is_system
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from made import load
 from shared import shared_log
 
+from sources.made import load
 from stap import usage
 from stap.sources import read
 
