@@ -5,6 +5,9 @@ Person number i of a seed is always the same, whoever draws it and whatever was 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 import numpy as np
 
 from stap.events import Corpus
@@ -12,12 +15,10 @@ from stap.prior.behaviour import behave
 from stap.prior.log import Log, number, tidy
 from stap.prior.logger import draw_logger, record
 from stap.prior.person import draw_person
-from stap.windows import VOCABULARY
 
-__all__ = ["Log", "draw_log", "people"]
+__all__ = ["USAGES", "Log", "corpus", "draw_log", "people"]
 
 USAGES = (300, 4000)
-_NAMES = tuple(f"app {code}" for code in range(VOCABULARY))
 
 
 def draw_log(seed: int, index: int, usages: tuple[int, int] = USAGES) -> Log:
@@ -36,14 +37,22 @@ def draw_log(seed: int, index: int, usages: tuple[int, int] = USAGES) -> Log:
 
 
 def people(count: int, seed: int, usages: tuple[int, int] = USAGES, first: int = 0) -> Corpus:
-    """People number first .. first + count - 1 of a seed, as a corpus."""
-    logs = [draw_log(seed, index, usages) for index in range(first, first + count)]
-    apps = [int(log.app.max()) + 1 for log in logs]
+    """People number first .. first + count - 1 of a seed."""
+    return corpus({f"person {index}": draw_log(seed, index, usages) for index in range(first, first + count)})
+
+
+def corpus(logs: Mapping[str, Log]) -> Corpus:
+    """Logs by user name, end to end; the apps get names that mean nothing."""
     return Corpus(
-        users=tuple(f"person {index}" for index in range(first, first + count)),
-        apps=tuple(_NAMES[:size] for size in apps),
-        offsets=np.concatenate([[0], np.cumsum([len(log.app) for log in logs])]).astype(np.int64),
-        app=np.concatenate([log.app for log in logs]),
-        start=np.concatenate([log.start for log in logs]),
-        end=np.concatenate([log.end for log in logs]),
+        users=tuple(logs),
+        apps=tuple(_names(int(log.app.max()) + 1) for log in logs.values()),
+        offsets=np.concatenate([[0], np.cumsum([len(log.app) for log in logs.values()])]).astype(np.int64),
+        app=np.concatenate([log.app for log in logs.values()]),
+        start=np.concatenate([log.start for log in logs.values()]),
+        end=np.concatenate([log.end for log in logs.values()]),
     )
+
+
+@lru_cache(maxsize=1024)
+def _names(apps: int) -> tuple[str, ...]:
+    return tuple(f"app {code}" for code in range(apps))

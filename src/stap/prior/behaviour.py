@@ -10,18 +10,19 @@ Notable:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from stap.events import DAY, Bools, Floats, Longs
+from stap.events import DAY, Bools, Floats, Ints, Longs
 from stap.prior.log import Log
 from stap.prior.person import AGAIN, AGAIN_2, FOLLOW, FOLLOW_2, GIVEN, LAG, Habits, Person, Random, power_law
 from stap.prior.sessions import Sessions, draw_sessions
 from stap.prior.tastes import draw_given, draw_popularity
 from stap.windows import VOCABULARY
 
-FOLLOWERS = 12  # an app has at most so many
-PAIR_ROWS = 512  # pairs of apps share so many rows of followers
+FOLLOWERS = 8  # an app has at most so many
+PAIR_ROWS = 251  # pairs of apps share so many rows of followers
 LONGEST_LAG = 1000
 
 
@@ -47,66 +48,63 @@ class _Chances:
     may_stay: list[bool]  # the app may be the same as the one before: the logger will merge them
 
 
+@dataclass(frozen=True)
+class _Ways:
+    """Where one goes from an app. Rows 0 .. VOCABULARY - 1 hold after a stay, as many more rows after a glance."""
+
+    back: list[float]  # the chance of going straight back
+    follow: list[list[int]]  # followers, the favourite first
+    follow_two: list[list[int]]  # the same for PAIR_ROWS kinds of pairs of apps
+
+
 def _choose(person: Person, sessions: Sessions, glance: Bools, rng: Random) -> list[int]:
+    habits = person.habits
     popularity = draw_popularity(person, sessions, rng)
     given = draw_given(person, sessions, popularity, rng)
     chances = _draw_chances(person, sessions, glance, given, rng)
-    sizes = VOCABULARY
-    back = _per_app(person.habits.back, person.habits.back_spread, sizes, rng)
-    back_after_glance = _per_app(person.habits.back_after_glance, person.habits.back_spread, sizes, rng)
+    means = (habits.back, habits.back_after_glance)
+    back = np.concatenate([_per_app(mean, habits.back_spread, rng) for mean in means]).tolist()
     apps: list[int] = [int(popularity.base.argmax())]
-    usages = len(glance)
-    edges = np.linspace(1, usages, person.habits.regimes + 1).astype(int).tolist()
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
-        follow = _followers(popularity.base, sizes, rng)
-        follow_two = _followers(popularity.base, PAIR_ROWS, rng)
-        _walk(apps, range(low, high), chances, follow, follow_two, back, back_after_glance)
+    for low, high in pairwise(np.linspace(1, len(glance), habits.regimes + 1).astype(int).tolist()):
+        follow = _follow(habits, popularity.base, rng)
+        follow_two = _followers(habits.hub, popularity.base, PAIR_ROWS, rng).tolist()
+        _walk(apps, range(low, high), chances, _Ways(back, follow, follow_two))
     return apps
 
 
-def _walk(
-    apps: list[int],
-    rows: range,
-    chances: _Chances,
-    follow: list[list[int]],
-    follow_two: list[list[int]],
-    back: list[float],
-    back_after_glance: list[float],
-) -> None:
+def _walk(apps: list[int], rows: range, c: _Chances, ways: _Ways) -> None:
     """Choose the apps of these rows, one after the other, and append them."""
-    c = chances
+    back, follow, follow_two = ways.back, ways.follow, ways.follow_two
     current = apps[-1]
     before = next((app for app in reversed(apps) if app != current), current)
     after: dict[int, int] = {}
     after_two: dict[int, int] = {}
     for i in rows:
-        how = c.how[i]
-        if c.back[i] < (back_after_glance if c.glance[i - 1] else back)[current]:
+        how, given = c.how[i], c.given[i]
+        here = current + VOCABULARY if c.glance[i - 1] else current
+        pair = before * VOCABULARY + current
+        if c.back[i] < back[here]:
             app = before
         elif how == GIVEN:
-            app = c.given[i]
+            app = given
         elif how == LAG:
-            app = apps[-c.lag[i]] if c.lag[i] <= i else c.given[i]
+            app = apps[-c.lag[i]] if c.lag[i] <= i else given
         elif how == FOLLOW:
-            app = follow[current][c.follower[i]]
+            app = follow[here][c.follower[i]]
         elif how == AGAIN:
-            app = after.get(current, before)
+            app = after.get(current, given)
         elif how == AGAIN_2:
-            app = after_two.get(before * VOCABULARY + current, before)
+            app = after_two.get(pair, given)
         elif how == FOLLOW_2:
-            app = follow_two[(before * 31 + current * 17) % PAIR_ROWS][c.follower[i]]
+            app = follow_two[pair % PAIR_ROWS][c.follower[i]]
         else:
-            app = apps[c.same_hour[i]] if c.same_hour[i] >= 0 else c.given[i]
-        if app == current:
-            if c.may_stay[i]:
-                apps.append(app)
-                continue
-            app = c.given[i] if c.given[i] != current else before
-        after[current] = app
-        after_two[before * VOCABULARY + current] = app
-        if app != current:
-            before, current = current, app
+            app = apps[c.same_hour[i]] if c.same_hour[i] >= 0 else given
+        if app == current and not c.may_stay[i]:
+            app = given if given != current else follow[here][c.follower[i]]
         apps.append(app)
+        if app != current:
+            after[current] = after_two[pair] = app
+            before, current = current, app
 
 
 def _draw_chances(person: Person, sessions: Sessions, glance: Bools, given: Longs, rng: Random) -> _Chances:
@@ -155,27 +153,40 @@ def _same_hour(sessions: Sessions, rng: Random) -> Longs:
     return np.where(model >= 0, model + np.minimum(sessions.place, length - 1), -1)
 
 
-def _followers(base: Floats, rows: int, rng: Random) -> list[list[int]]:
-    """rows x FOLLOWERS apps, favourites first; popular apps follow more often, but less so than their popularity."""
+def _follow(habits: Habits, base: Floats, rng: Random) -> list[list[int]]:
+    """The followers of every app: after a stay, then after a glance, which is the same for some apps."""
+    stay, glance = (_followers(habits.hub, base, VOCABULARY, rng) for _ in range(2))
+    same = rng.random(VOCABULARY) >= habits.stay_matters
+    glance[same] = stay[same]
+    return np.concatenate([stay, glance]).tolist()  # type: ignore[no-any-return]
+
+
+def _followers(hub: float, base: Floats, rows: int, rng: Random) -> Longs:
+    """(rows, FOLLOWERS) apps, favourites first; popular apps follow more often, but less so than their popularity.
+
+    Row r never has app r, so that an app is never its own follower.
+    """
     flat = np.sqrt(base)
-    cumulative = np.cumsum(flat / flat.sum())
-    return np.searchsorted(cumulative[:-1], rng.random((rows, FOLLOWERS))).tolist()  # type: ignore[no-any-return]
+    follower = np.searchsorted(np.cumsum(flat / flat.sum())[:-1], rng.random((rows, FOLLOWERS)))
+    follower[rng.random((rows, FOLLOWERS)) < hub] = base.argmax()
+    own = follower == np.arange(rows)[:, None]
+    return np.where(own, (follower + 1) % len(base), follower)
 
 
-def _per_app(mean: float, concentration: float, apps: int, rng: Random) -> list[float]:
-    """(apps,) a probability for each, spread around the person's mean."""
+def _per_app(mean: float, concentration: float, rng: Random) -> Floats:
+    """(VOCABULARY,) a probability for each app, spread around the person's mean."""
     mean = min(max(mean, 0.01), 0.99)
-    return rng.beta(mean * concentration, (1 - mean) * concentration, apps).tolist()  # type: ignore[no-any-return]
+    return rng.beta(mean * concentration, (1 - mean) * concentration, VOCABULARY)
 
 
-def _on_the_clock(person: Person, sessions: Sessions, app: np.ndarray, glance: Bools, rng: Random) -> Log:  # type: ignore[type-arg]
+def _on_the_clock(person: Person, sessions: Sessions, app: Ints, glance: Bools, rng: Random) -> Log:
     """Stays and pauses; a session that runs late pushes the next one."""
     stays, usages = person.stays, len(app)
     median = np.log(stays.seconds) + rng.normal(0, stays.app_spread, VOCABULARY)
     seconds = np.exp(median[app] + rng.normal(0, stays.spread, usages))
     seconds[glance] = stays.glance_seconds * np.exp(rng.normal(0, 0.4, int(glance.sum())))
     pause = stays.pause_seconds * np.exp(rng.normal(0, 0.8, usages)) * (rng.random(usages) < stays.pauses)
-    free = 0.6 * 60 * 60 * person.day.awake / person.day.usages  # seconds that a usage may take on average
+    free = 0.7 * 60 * 60 * person.day.awake / person.day.usages  # seconds that a usage may take on average
     seconds *= min(1.0, free / np.mean(seconds + pause))
     taken = (np.minimum(seconds, 4 * 3600) + pause) / 60
     done = np.concatenate([[0.0], np.cumsum(taken)[:-1]])

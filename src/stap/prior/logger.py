@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stap.events import DAY, Floats
+from stap.events import DAY, Floats, Ints
 from stap.prior.log import Log
 from stap.prior.person import Random
 
+STRETCH = 3  # days
 CLOSES = ("kept", "instants", "next start")  # as it was; no close at all; an app ends where the next begins
 
 
@@ -17,10 +18,11 @@ CLOSES = ("kept", "instants", "next start")  # as it was; no close at all; an ap
 class Logger:
     closes: str  # one of CLOSES
     tick: float  # seconds; all times are whole multiples, rounded down
+    generous: bool  # ends are rounded up: what was seen at all lasted a tick
     lost: float  # share of closes that are missing: the usage ends where it started
     overrun: float  # share of closes that come late, when the next app is open already
     missed: float  # share of usages shorter than a tick that are not seen
-    off: float  # share of the days on which nothing is recorded
+    off: float  # share of the days on which nothing is recorded, a stretch at a time
     background: float  # opens by processes of their own, per usage
     processes: int  # how many apps do that
     launcher: float  # share of usages after which the launcher shows up
@@ -35,10 +37,11 @@ def draw_logger(rng: Random) -> Logger:
     return Logger(
         closes=str(rng.choice(CLOSES, p=(0.75, 0.12, 0.13))),
         tick=float(rng.choice((0.001, 1.0, 5.0, 10.0, 60.0), p=(0.15, 0.4, 0.1, 0.27, 0.08))),
+        generous=bool(rng.random() < 0.35),
         lost=flaw(0.3, 0.0, 0.6),
         overrun=flaw(0.4, 0.0, 1.0),
         missed=flaw(0.3, 0.2, 1.0),
-        off=flaw(0.3, 0.02, 0.4),
+        off=flaw(0.4, 0.02, 0.7),
         background=flaw(0.35, 0.02, 0.8),
         processes=int(rng.integers(1, 7)),
         launcher=flaw(0.07, 0.3, 1.0),
@@ -54,14 +57,16 @@ def record(log: Log, logger: Logger, rng: Random) -> Log:
     if logger.background:
         log = _with_background(log, logger, rng)
     tick = logger.tick / 60
-    return Log(log.app, np.floor(log.start / tick) * tick, np.floor(log.end / tick) * tick)
+    return Log(
+        log.app, np.floor(log.start / tick) * tick, (np.ceil if logger.generous else np.floor)(log.end / tick) * tick
+    )
 
 
 def _unseen(log: Log, logger: Logger, rng: Random) -> Log:
     """Whole days without the logger, and usages too short for it."""
     day = (log.start // DAY).astype(np.int64)
     day -= day.min()
-    off = rng.random(int(day.max()) + 1) < logger.off
+    off = np.repeat(rng.random(int(day.max()) // STRETCH + 1) < logger.off, STRETCH)
     short = (log.end - log.start) * 60 < logger.tick
     seen = ~off[day] & ~(short & (rng.random(len(day)) < logger.missed))
     return log.take(seen) if seen.any() else log
@@ -97,7 +102,7 @@ def _with_background(log: Log, logger: Logger, rng: Random) -> Log:
     return _joined(log, app.astype(np.int32), beat, beat + rng.exponential(0.3, count))
 
 
-def _joined(log: Log, app: np.ndarray, start: Floats, end: Floats) -> Log:  # type: ignore[type-arg]
+def _joined(log: Log, app: Ints, start: Floats, end: Floats) -> Log:
     order = np.argsort(np.concatenate([log.start, start]), kind="stable")
     both = (np.concatenate([mine, more])[order] for mine, more in zip(log, (app, start, end), strict=True))
     return Log(*both)

@@ -29,7 +29,8 @@ class Day:
     night: float  # activity at night, against 1 in the day
     peaks: tuple[tuple[float, float, float], ...]  # (hour, strength, width in hours) on top of the plateau
     unevenness: float  # sd of the log of a day's activity
-    clustered: float  # share of sessions that follow close upon another
+    clustered: float  # share of sessions that follow close upon another ...
+    cluster_gap: float  # ... after so many minutes on average
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Habits:
     swing_length: float  # usages
     swing_three: float  # share of steps in it that take the third app
     focus: float  # share of the favourite follower among an app's followers
+    hub: float  # share of followers that are the favourite app, from wherever
+    stay_matters: float  # share of apps whose followers after a glance are others than after a stay
     regimes: int  # how often the followers are drawn anew, plus one
     resume: float  # share of sessions that may begin with the app that ended the last
 
@@ -101,60 +104,65 @@ def draw_person(rng: Random) -> Person:
 
 
 def _day(rng: Random, desktop: bool) -> Day:
-    wake = rng.normal(9.0 if desktop else 7.5, 1.5)
-    awake = rng.uniform(5, 16) if desktop else rng.uniform(11, 18.5)
+    wake = rng.normal(9.0 if desktop else 7.0, 1.3)
+    awake = rng.uniform(5, 18) if desktop else rng.uniform(14, 19.5)
     peaks = tuple(
-        (wake + rng.uniform(0, awake), _log_uniform(rng, 0.2, 4.0), rng.uniform(0.5, 3.0))
-        for _ in range(rng.integers(0, 4))
+        (wake + rng.uniform(0, awake), _log_uniform(rng, 0.2, 2.5), rng.uniform(0.5, 3.0))
+        for _ in range(rng.integers(0, 3))
     )
     return Day(
-        usages=_log_uniform(rng, 30, 800) if desktop else _log_uniform(rng, 4, 500),
+        usages=float(np.clip(np.exp(rng.normal(5 if desktop else 3.9, 1.2)), 2, 900)),
         wake=wake,
         awake=awake,
         weekend_shift=rng.normal(0.7, 1.0),
-        night=_log_uniform(rng, 0.002, 0.5),
+        night=_log_uniform(rng, 0.001, 0.5),
         peaks=peaks,
         unevenness=rng.uniform(0.1, 1.2),
-        clustered=rng.uniform(0, 0.5),
+        clustered=rng.uniform(0, 0.8),
+        cluster_gap=_log_uniform(rng, 8, 40),
     )
 
 
 def _tastes(rng: Random, desktop: bool) -> Tastes:
     return Tastes(
-        apps=int(_log_uniform(rng, 5, 40) if desktop else _log_uniform(rng, 12, 170)),
-        zipf=rng.uniform(0.6, 1.9),
+        apps=int(_log_uniform(rng, 4, 40) if desktop else _log_uniform(rng, 15, 185)),
+        zipf=rng.uniform(0.8, 2.6) if desktop else rng.uniform(0.3, 1.8),
         contexts=int(rng.integers(1, 7)),
-        context_strength=_log_uniform(rng, 0.1, 1.6),
-        context_blur=rng.uniform(0, 0.6),
+        context_strength=_log_uniform(rng, 0.2, 2.0),
+        context_blur=rng.uniform(0, 0.4),
         session_start=_log_uniform(rng, 0.1, 1.5),
-        drift=_log_uniform(rng, 0.05, 2.0),
+        drift=_log_uniform(rng, 0.05, 3.0),
         bursts=_log_uniform(rng, 0.005, 0.4),
         burst_strength=rng.uniform(0.5, 4.0),
-        installs=rng.uniform(0, 0.4),
+        installs=rng.uniform(0, 0.6),
         novelty=rng.uniform(0, 3.0),
-        explore=_log_uniform(rng, 0.005, 0.3),
-        explore_decay=rng.uniform(0.3, 0.9),
+        explore=_log_uniform(rng, 0.003, 0.2),
+        explore_decay=rng.uniform(0.1, 0.9),
         notified=rng.uniform(0, 0.5),
         notifiers=int(rng.integers(1, 6)),
     )
 
 
 def _habits(rng: Random, desktop: bool) -> Habits:
-    within = np.array([0.25, 0.07, 0.07, 0.14, 0.07, 0.05, 0.35]) * np.exp(rng.normal(0, 0.9, len(HOWS)))
-    first = np.array([0.15, 0.05, 0.03, 0.06, 0.03, 0.10, 0.58]) * np.exp(rng.normal(0, 0.9, len(HOWS)))
-    back = rng.beta(2.0, 2.0) if desktop else rng.beta(0.8, 5.0)
+    within = np.array([0.16, 0.06, 0.06, 0.26, 0.08, 0.06, 0.32]) * np.exp(rng.normal(0, 1.1, len(HOWS)))
+    first = np.array([0.15, 0.05, 0.03, 0.12, 0.04, 0.10, 0.51]) * np.exp(rng.normal(0, 1.1, len(HOWS)))
+    restless = desktop or rng.random() < 0.1  # forever back and forth
+    back = rng.beta(2.5, 2.0) if restless else rng.beta(0.6, 6.0)
+    glance = rng.beta(1.0, 1.5) if rng.random() < 0.2 else min(0.97, back * np.exp(rng.normal(0, 0.7)))
     return Habits(
         within=tuple(within / within.sum()),
         first=tuple(first / first.sum()),
         back=back,
-        back_after_glance=float(np.clip(back * np.exp(rng.normal(0, 0.7)), 0, 0.97)),
+        back_after_glance=float(glance),
         back_at_start=rng.uniform(0, 1),
-        back_spread=_log_uniform(rng, 1.0, 30.0),
-        lag_decay=rng.uniform(0.5, 2.2),
-        swings=_log_uniform(rng, 0.001, 0.08),
+        back_spread=_log_uniform(rng, 0.5, 15.0),
+        lag_decay=rng.uniform(0.2, 1.8),
+        swings=_log_uniform(rng, 0.0005, 0.04),
         swing_length=_log_uniform(rng, 2, 12),
         swing_three=rng.uniform(0, 0.7),
         focus=_log_uniform(rng, 0.1, 0.9),
+        hub=rng.beta(2.0, 2.0) if restless else rng.beta(0.6, 4.0),
+        stay_matters=rng.uniform(0, 1),
         regimes=int(rng.integers(1, 5)),
         resume=rng.uniform(0, 1),
     )
@@ -162,12 +170,12 @@ def _habits(rng: Random, desktop: bool) -> Habits:
 
 def _stays(rng: Random, desktop: bool) -> Stays:
     return Stays(
-        session_usages=_log_uniform(rng, 3, 60) if desktop else _log_uniform(rng, 1.3, 15),
+        session_usages=_log_uniform(rng, 3, 60) if desktop else _log_uniform(rng, 1.1, 12),
         session_spread=rng.uniform(0.1, 1.2),
-        seconds=_log_uniform(rng, 6, 150),
+        seconds=_log_uniform(rng, 8, 200),
         app_spread=rng.uniform(0.2, 1.3),
-        spread=rng.uniform(0.4, 1.8),
-        glances=rng.uniform(0, 0.5),
+        spread=rng.uniform(0.6, 3.2),
+        glances=rng.beta(1.0, 2.5),
         glance_seconds=_log_uniform(rng, 1, 10),
         pause_seconds=_log_uniform(rng, 0.5, 25),
         pauses=rng.beta(0.5, 0.5),
@@ -181,4 +189,5 @@ def _log_uniform(rng: Random, low: float, high: float) -> float:
 def power_law(size: int, exponent: float) -> Floats:
     """(size,) r ** -exponent, as shares."""
     weight: Floats = np.arange(1.0, size + 1) ** -exponent
-    return weight / weight.sum()
+    weight /= weight.sum()
+    return weight

@@ -72,7 +72,7 @@ def _times(day: Day, sessions: int, days: int, rng: Random) -> Floats:
     bins = np.where(weekend, _bins(day, day.weekend_shift, chance), _bins(day, 0.0, chance))
     time = which * DAY + (bins + rng.random(sessions)) * BIN
     follows = np.flatnonzero(rng.random(sessions) < day.clustered)
-    time[follows] = time[rng.integers(0, sessions, len(follows))] + 5 + rng.exponential(12, len(follows))
+    time[follows] = time[rng.integers(0, sessions, len(follows))] + 5 + rng.exponential(day.cluster_gap, len(follows))
     time.sort()
     return time
 

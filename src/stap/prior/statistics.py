@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from stap import evaluate
-from stap.events import DAY, Corpus, Floats, Ints, Longs
+from stap.events import DAY, Bools, Corpus, Floats, Ints, Longs
 from stap.metrics import MISS, summary
 from stap.predictors import make
 
@@ -93,7 +93,7 @@ def _looks(corpus: Corpus, user: int) -> Portrait:
 
 
 def repeat_distance(app: Ints) -> Longs:
-    """(usages,) how many different apps back the same app was: 1 is the app before this one's; MISS for a first-ever app."""
+    """(usages,) how many other apps have come since the app's last use; MISS for a first-ever app."""
     latest: list[int] = []
     distance = np.full(len(app), MISS, np.int64)
     seen: set[int] = set()
@@ -111,16 +111,16 @@ def _hour_information(app: Ints, start: Floats) -> float:
     block = (start % DAY // 240).astype(np.int64)
     cells = np.unique(block * (int(app.max()) + 1) + app, return_counts=True)[1]
     blocks, apps = np.unique(block, return_counts=True)[1], np.bincount(app)
-    chance = (len(cells) - len(blocks) - len(apps) + 1) / (2 * np.log(2) * len(app))
-    return _entropy(apps) + _entropy(blocks) - _entropy(cells) - chance
+    chance: float = (len(cells) - len(blocks) - len(apps) + 1) / (2 * np.log(2) * len(app))
+    return float(_entropy(apps) + _entropy(blocks) - _entropy(cells) - chance)
 
 
-def _entropy(counts: np.ndarray) -> float:  # type: ignore[type-arg]
+def _entropy(counts: Floats | Longs) -> float:
     share = counts[counts > 0] / counts.sum()
     return float(-(share * np.log2(share)).sum())
 
 
-def _share(what: np.ndarray) -> float:  # type: ignore[type-arg]
+def _share(what: Bools) -> float:
     return float(what.mean()) if len(what) else np.nan
 
 

@@ -60,7 +60,7 @@ def _bursts(tastes: Tastes, periods: int, days: float, rng: Random) -> Floats:
 def _installs(tastes: Tastes, periods: int, days: float, rng: Random) -> Floats:
     """(periods, apps) minus much before an app is there, a fading boost from then on; more arrive early than late."""
     arrives = rng.random(tastes.apps) < tastes.installs
-    at = np.where(arrives, rng.beta(0.7, 1.0, tastes.apps), -1.0) * periods
+    at = np.where(arrives, rng.beta(0.8, 1.0, tastes.apps), -1.0) * periods
     since = np.arange(periods)[:, None] - at
     boost = tastes.novelty * np.exp(-np.maximum(since, 0) * days / periods / 5.0) * arrives
     return np.where(since >= 0, boost, -50.0)
@@ -91,8 +91,8 @@ def _pick(table: Floats, row: Longs, rng: Random) -> Longs:
     share = np.cumsum(table, axis=1)
     share /= share[:, -1:]
     share += np.arange(len(table))[:, None]
-    column = np.searchsorted(share.ravel(), row + rng.random(len(row))) - row * table.shape[1]
-    return np.clip(column, 0, table.shape[1] - 1)
+    column: Longs = np.searchsorted(share.ravel(), row + rng.random(len(row))) - row * table.shape[1]
+    return column.clip(0, table.shape[1] - 1)
 
 
 def _contexts(tastes: Tastes, sessions: Sessions, rng: Random) -> Longs:

@@ -1,0 +1,89 @@
+"""New people from real logs: what could have been logged of somebody like this. Log and chance in, valid log out.
+
+Only codes, times and the choice of usages change; `tidy` merges the neighbours that became equal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stap.events import DAY
+from stap.prior.log import Log, tidy
+from stap.prior.person import Random
+
+KEEP_SHARE = (0.25, 1.0)  # of a log, when it is cropped
+PACE = 1.6  # a life may be so many times slower or faster
+SHIFT = 180.0  # minutes that the day may be moved
+DROPPED = 0.3  # at most this share of the apps vanishes
+MERGED = 0.3  # at most this share of the apps falls together with another
+SPLICE_DAYS = 14.0  # two people take turns in stretches of about this length
+
+
+def crop(log: Log, rng: Random) -> Log:
+    """A contiguous part: somebody who began to log later and stopped earlier."""
+    usages = len(log.app)
+    kept = max(1, round(usages * rng.uniform(*KEEP_SHARE)))
+    first = int(rng.integers(0, usages - kept + 1))
+    return tidy(log.take(slice(first, first + kept)))
+
+
+def warp_time(log: Log, rng: Random) -> Log:
+    """A slower or faster hand, and a day that begins earlier or later.
+
+    Only what lies between two pauses of an hour or more changes its pace; the pauses give or take what that adds, so
+    the hours of the day and the weekdays keep their meaning.
+    """
+    pace = PACE ** rng.uniform(-1, 1)
+    shift = rng.uniform(-SHIFT, SHIFT)
+    point = np.stack([log.start, log.end], axis=1).ravel()
+    step = np.diff(point)
+    long = np.concatenate([[True], step >= 60.0])
+    anchor = np.maximum.accumulate(np.where(long, np.arange(len(point)), 0))
+    moved = point[anchor] + (point - point[anchor]) * pace + shift
+    moved = np.maximum.accumulate(moved)
+    return tidy(Log(log.app, moved[0::2], moved[1::2]))
+
+
+def shift_days(log: Log, rng: Random) -> Log:
+    """Other weekdays: the whole log some days later."""
+    days = DAY * int(rng.integers(1, 7))
+    return Log(log.app, log.start + days, log.end + days)
+
+
+def drop_apps(log: Log, rng: Random) -> Log:
+    """Some apps were never installed. At least two remain where there were two."""
+    apps = int(log.app.max()) + 1
+    gone = rng.permutation(apps)[: min(int(rng.uniform(0, DROPPED) * apps), max(0, apps - 2))]
+    return tidy(log.take(~np.isin(log.app, gone)))
+
+
+def merge_apps(log: Log, rng: Random) -> Log:
+    """Some apps do the work of two. At least two remain where there were two."""
+    apps = int(log.app.max()) + 1
+    order = rng.permutation(apps).astype(np.int32)
+    pairs = min(int(rng.uniform(0, MERGED) * apps), apps // 2, max(0, apps - 2))
+    code = np.arange(apps, dtype=np.int32)
+    code[order[:pairs]] = order[apps - pairs :]
+    return tidy(Log(code[log.app], log.start, log.end))
+
+
+def splice(log: Log, other: Log, rng: Random) -> Log:
+    """Two people's lives in turns, each with apps of its own but for some that they share: tastes that change.
+
+    The other's log is moved by whole weeks to begin at the same time, so hours and weekdays keep their meaning.
+    """
+    weeks = 7 * DAY * np.round((log.start[0] - other.start[0]) / (7 * DAY))
+    apps, others = int(log.app.max()) + 1, int(other.app.max()) + 1
+    shared = rng.random(others) < rng.random()
+    code = np.where(shared, rng.permutation(max(apps, others))[:others] % apps, apps + np.arange(others))
+    begin = log.start[0] + rng.exponential(SPLICE_DAYS * DAY)
+    turn = max(DAY, rng.exponential(SPLICE_DAYS * DAY))
+    mine = ((log.start - begin) // turn) % 2 != 0
+    theirs = ((other.start + weeks - begin) // turn) % 2 == 0
+    parts = (log.take(mine), other.take(theirs))
+    both = Log(
+        np.concatenate([parts[0].app, code[parts[1].app].astype(np.int32)]),
+        np.concatenate([parts[0].start, parts[1].start + weeks]),
+        np.concatenate([parts[0].end, parts[1].end + weeks]),
+    )
+    return tidy(both if len(both.app) else log)

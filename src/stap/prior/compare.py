@@ -1,0 +1,96 @@
+"""Real people and the prior side by side: is each real figure within the prior's range, and all of them at once?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stap import prior
+from stap.evaluate import Progress
+from stap.events import Corpus, Floats
+from stap.prior.statistics import PREDICTORS, portraits
+
+LONGEST = 1500  # usages of a log that are looked at: what is compared has to be of one length
+SEED = 20_130_901
+NEIGHBOURS = 3
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both groups' portraits: statistic -> (people,)."""
+
+    real: dict[str, Floats]
+    prior: dict[str, Floats]
+    real_corpus: Corpus
+    prior_corpus: Corpus
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Per statistic: the real people's extremes and median, the prior's 5 %, median, 95 %, and the share inside."""
+        rows = []
+        for name, real in self.real.items():
+            low, five, median, most, high = np.nanquantile(self.prior[name], [0.01, 0.05, 0.5, 0.95, 0.99])
+            known = real[~np.isnan(real)]
+            rows.append(
+                {
+                    "statistic": name,
+                    "real": [float(q) for q in np.quantile(known, [0, 0.5, 1])] if len(known) else [],
+                    "prior": [float(five), float(median), float(most)],
+                    "inside": 100.0 * float(((low <= known) & (known <= high)).mean()) if len(known) else np.nan,
+                }
+            )
+        return rows
+
+    def typical(self) -> Floats:
+        """(real people,) how far a person is from the nearest synthetic ones, all statistics at once: the share of
+        synthetic people who are farther from the other synthetic ones. Near 0 means nobody in the prior is like this.
+        """
+        names = [name for name in self.real if name != "usages"]
+        real, made = (_ranked(group, self.prior, names) for group in (self.real, self.prior))
+        own = np.sqrt(((made[:, None] - made) ** 2).mean(axis=2))
+        np.fill_diagonal(own, np.inf)
+        away = np.sqrt(((real[:, None] - made) ** 2).mean(axis=2))
+        nearest = [np.sort(distance, axis=1)[:, :NEIGHBOURS].mean(axis=1) for distance in (own, away)]
+        typical: Floats = (nearest[0] > nearest[1][:, None]).mean(axis=1)
+        return typical
+
+
+def _ranked(people: dict[str, Floats], reference: dict[str, Floats], names: list[str]) -> Floats:
+    """(people, statistics) each figure by its place among the reference's, so that no unit counts more than another."""
+    places = []
+    for name in names:
+        known = np.sort(reference[name][~np.isnan(reference[name])])
+        middle = np.searchsorted(known, people[name], "left") + np.searchsorted(known, people[name], "right")
+        places.append(np.where(np.isnan(people[name]), 0.5, middle / (2 * len(known))))
+    return np.stack(places, axis=1)
+
+
+def compare(real: Corpus, count: int, progress: Progress) -> Comparison:
+    """Real people's first LONGEST usages, and as many usages of each of `count` synthetic people."""
+    short = shorten(real)
+    made = synthetic(np.diff(short.offsets).tolist(), count)
+    return Comparison(portraits(short, progress), portraits(made, progress), short, made)
+
+
+def work(real: Corpus, count: int) -> int:
+    """How many usages `compare` will have reported when it is done."""
+    sizes = np.minimum(np.diff(real.offsets), LONGEST)
+    return len(PREDICTORS) * int(sizes.sum() + np.resize(sizes, count).sum())
+
+
+def shorten(corpus: Corpus) -> Corpus:
+    """Every person's first LONGEST usages; apps that come later are forgotten."""
+    sizes = np.minimum(np.diff(corpus.offsets), LONGEST)
+    rows = np.concatenate([np.arange(size) + low for low, size in zip(corpus.offsets[:-1], sizes, strict=True)])
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    app = corpus.app[rows]
+    known = np.maximum.reduceat(app, offsets[:-1]) + 1
+    apps = tuple(names[:count] for names, count in zip(corpus.apps, known.tolist(), strict=True))
+    return Corpus(corpus.users, apps, offsets, app, corpus.start[rows], corpus.end[rows])
+
+
+def synthetic(sizes: list[int], count: int) -> Corpus:
+    """People of the prior with as many usages as the real ones, in turn."""
+    logs = {f"person {i}": prior.draw_log(SEED, i, (sizes[i % len(sizes)],) * 2) for i in range(count)}
+    return prior.corpus(logs)
