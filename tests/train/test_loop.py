@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 
 from stap.errors import BadInput
+from stap.events import from_table
 from stap.model import weights
 from stap.train import checkpoint, loop, runlog
 from stap.train.config import TrainConfig, preset
@@ -18,7 +20,7 @@ from stap.train.distributed import World
 from stap.train.loop import learning_rate, train
 from stap.train.validate import validate
 
-from .made import corpus
+from .made import corpus, table
 
 TINY = replace(preset("tiny"), epochs=3)
 PEOPLE = corpus()
@@ -43,6 +45,12 @@ def test_a_run_is_a_folder(finished: Path) -> None:
     lines = runlog.read(finished / "log.jsonl")
     assert [line["epoch"] for line in lines] == [1, 2, 3]
     assert [line["context"] for line in lines] == [32, 32, 64]
+
+
+def test_who_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mixed = from_table(pl.concat([table(), table(1, 200, 40).with_columns(user=pl.lit("z"))]))
+    train(mixed, replace(TINY, epochs=1), tmp_path / "run", "log")
+    assert "users: 6 for training, 2 for validation; 1 left out, with more than 32" in capsys.readouterr().err
 
 
 def test_it_learns_by_heart_without_shuffling(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,15 @@ def board(total: int, done: int, epochs: int, show: bool) -> Iterator[Board]:
             bar.update(task, completed=steps, **values)
 
         yield update
+
+
+def say_people(split: dict[str, list[str]], users: Sequence[str], vocabulary: int) -> None:
+    """Who trains, and who was left out and why, on standard error."""
+    text = ", ".join(f"{len(names)} for {part}" for part, names in split.items() if names)
+    left_out = len(users) - sum(len(names) for names in split.values())
+    if left_out:
+        text += f"; {left_out} left out, with more than {vocabulary} distinct apps"
+    Console(stderr=True, highlight=False).print(f"users: {text}", soft_wrap=True, markup=False)
 
 
 def say_best(loss: float, epoch: int, path: Path) -> None:

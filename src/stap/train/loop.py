@@ -29,7 +29,7 @@ from stap.train import checkpoint, config, runlog
 from stap.train.checkpoint import Progress
 from stap.train.config import TrainConfig
 from stap.train.data import Feed, People, fingerprint, people
-from stap.train.display import Board, board, say_best
+from stap.train.display import Board, board, say_best, say_people
 from stap.train.distributed import World, restarted, world
 from stap.train.validate import validate
 from stap.windows import pieces
@@ -80,6 +80,7 @@ def begin(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resum
     here.wait()  # nobody writes before everybody has looked
     if here.writes:
         _make_folder(folder, settings, split)
+        say_people(split.names(), corpus.users, settings.model.vocabulary)
     torch.manual_seed(settings.seed)
     model = Transformer(settings.model).to(here.device)
     optimiser = torch.optim.AdamW(

@@ -46,11 +46,11 @@ def draw_curve(lines: list[dict[str, Any]], path: Path, chance: float) -> None:
     checked = [line for line in lines if line["validation"]]
     when = [line["seconds"] / 60 for line in checked]
     loss.axhline(chance, color="0.6", linewidth=0.8, linestyle=":")
-    loss.annotate("chance", (0, chance), color="0.5", fontsize=8, va="bottom")
+    loss.annotate("chance", (0.5, chance), xycoords=("axes fraction", "data"), color="0.5", fontsize=8, va="bottom")
     loss.plot(minutes, [line["loss"] for line in lines], label="training")
     loss.plot(when, [line["validation"]["loss"] for line in checked], label="validation")
     loss.set_ylabel("cross-entropy")
-    loss.legend(frameon=False, loc="upper right")
+    loss.legend(frameon=False, loc="center right")
     hits.plot(when, [line["validation"]["HR@1"] for line in checked], color="C1", label="HR@1")
     hits.plot(when, [line["validation"]["HR@5"] for line in checked], color="C2", label="HR@5")
     hits.set_ylabel("validation, percent")
