@@ -19,6 +19,8 @@ from stap.errors import BadInput, extra
 from stap.events import from_table
 from stap.files import replacing
 from stap.predictors import CLASSICAL, load_maker, make
+from stap.prior import compare
+from stap.prior.figure import draw_comparison
 from stap.train import config as train_config
 from stap.windows import CONTEXT
 
@@ -108,18 +110,32 @@ def describe_(
     skip_bad_rows: SkipBad = False,
     keep_system: KeepSystem = False,
     users: Users = None,
+    prior: Annotated[
+        int | None,
+        typer.Option("--prior", metavar="N", min=20, help="Put N synthetic people beside all logs together."),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Count what is in each log and draw its distributions (distinct apps and events per user).
+
+    With --prior the figure and a table show what sets people apart, for the logs' people and for synthetic ones.
 
     Example: `stap describe my.parquet --figure my.png`
     """
     options = sources.Options(format, zone, skip_bad_rows, keep_system)
     corpora = {log: from_table(_read([log], users, options).table) for log in logs}
-    figures = {log: describe.counts(corpus) for log, corpus in corpora.items()}
+    figures: dict[str, Any] = {log: describe.counts(corpus) for log, corpus in corpora.items()}
     for log, counted in figures.items():
         show.out.print(f"[bold]{log}[/]", show.description(counted))
-    describe.draw_distributions(corpora, figure)
+    if prior is None:
+        describe.draw_distributions(corpora, figure)
+    else:
+        people = compare.pool(corpora)
+        with show.progress("comparing", compare.work(people, prior)) as tick:
+            compared = compare.compare(people, prior, tick)
+        figures["prior"] = compared.summary()
+        show.out.print(show.comparison(figures["prior"]))
+        draw_comparison(compared, figure)
     show.out.print(f"wrote {figure}", soft_wrap=True, markup=False)
     _write_json(figures, json)
 

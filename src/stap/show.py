@@ -82,6 +82,24 @@ def description(counts: dict[str, Any]) -> RenderableType:
     return Group(totals, spread)
 
 
+def comparison(summary: dict[str, Any]) -> RenderableType:
+    """Real people and synthetic ones, a row a statistic."""
+    title = f"{summary['real people']:,} people of the logs, {summary['synthetic people']:,} of the prior"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("statistic", no_wrap=True)
+    for column in ("min", "median", "max", "prior 5 %", "median", "95 %", "inside"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in summary["statistics"]:
+        table.add_row(
+            row["statistic"], *(f"{value:,.1f}" for value in (*row["real"], *row["prior"])), f"{row['inside']:.0f} %"
+        )
+    note = (
+        f"inside: real people within the prior's 1 to 99 %. All statistics at once: {summary['typical']:.0f} % of the real"
+        " people are nearer to synthetic ones than the loneliest 1 % of those are to each other."
+    )
+    return Group(table, Text(note))
+
+
 def ranking(ranked: Ranking, came: str | None = None) -> Table:
     """Apps with their probabilities as bars; the one that came is marked."""
     table = Table.grid(padding=(0, 1))

@@ -117,6 +117,7 @@ def _draw_chances(person: Person, sessions: Sessions, glance: Bools, given: Long
     )
     lags = np.cumsum(power_law(LONGEST_LAG, habits.lag_decay))
     lag = 2 + np.searchsorted(lags[:-1], rng.random(usages))
+    how[(how == LAG) & (lag > sessions.place) & (rng.random(usages) < habits.session_memory)] = GIVEN
     swing = _swings(habits, usages, rng)
     how[swing > 0] = LAG
     back = rng.random(usages)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stap import prior
+from stap.errors import BadInput
 from stap.evaluate import Progress
 from stap.events import Corpus, Floats
 from stap.prior.statistics import PREDICTORS, portraits
 
 LONGEST = 1500  # usages of a log that are looked at: what is compared has to be of one length
+SHORTEST = 100
 SEED = 20_130_901
 NEIGHBOURS = 3
 
@@ -25,6 +28,15 @@ class Comparison:
     prior: dict[str, Floats]
     real_corpus: Corpus
     prior_corpus: Corpus
+
+    def summary(self) -> dict[str, Any]:
+        """Everything that is printed and written as JSON."""
+        return {
+            "real people": len(self.real_corpus.users),
+            "synthetic people": len(self.prior_corpus.users),
+            "statistics": self.rows(),
+            "typical": 100.0 * float((self.typical() >= 0.01).mean()),
+        }
 
     def rows(self) -> list[dict[str, Any]]:
         """Per statistic: the real people's extremes and median, the prior's 5 %, median, 95 %, and the share inside."""
@@ -71,6 +83,22 @@ def compare(real: Corpus, count: int, progress: Progress) -> Comparison:
     short = shorten(real)
     made = synthetic(np.diff(short.offsets).tolist(), count)
     return Comparison(portraits(short, progress), portraits(made, progress), short, made)
+
+
+def pool(corpora: Mapping[str, Corpus]) -> Corpus:
+    """All logs' people as one corpus, those with at least SHORTEST usages: less says little about anybody."""
+    keep = [corpus.select(np.flatnonzero(np.diff(corpus.offsets) >= SHORTEST)) for corpus in corpora.values()]
+    if not any(len(corpus.users) for corpus in keep):
+        raise BadInput(", ".join(corpora), f"nobody has {SHORTEST} usages", "compare longer logs with the prior")
+    sizes = np.concatenate([np.diff(corpus.offsets) for corpus in keep])
+    return Corpus(
+        users=tuple(user for corpus in keep for user in corpus.users),
+        apps=tuple(names for corpus in keep for names in corpus.apps),
+        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        app=np.concatenate([corpus.app for corpus in keep]),
+        start=np.concatenate([corpus.start for corpus in keep]),
+        end=np.concatenate([corpus.end for corpus in keep]),
+    )
 
 
 def work(real: Corpus, count: int) -> int:

@@ -65,6 +65,7 @@ class Habits:
     back_at_start: float  # how much of both is left for the first app of a session
     back_spread: float  # how much apps differ in that: the concentration of a Beta
     lag_decay: float  # how fast the memory of earlier usages fades: lag ** -lag_decay
+    session_memory: float  # how rarely the memory reaches back beyond the session
     swings: float  # chance a usage begins an alternation of two or three apps
     swing_length: float  # usages
     swing_three: float  # share of steps in it that take the third app
@@ -105,7 +106,7 @@ def draw_person(rng: Random) -> Person:
 
 def _day(rng: Random, desktop: bool) -> Day:
     wake = rng.normal(9.0 if desktop else 7.0, 1.3)
-    awake = rng.uniform(5, 18) if desktop else rng.uniform(14, 19.5)
+    awake = rng.uniform(5, 18) if desktop else rng.uniform(13.5, 19)
     peaks = tuple(
         (wake + rng.uniform(0, awake), _log_uniform(rng, 0.2, 2.5), rng.uniform(0.5, 3.0))
         for _ in range(rng.integers(0, 3))
@@ -115,7 +116,7 @@ def _day(rng: Random, desktop: bool) -> Day:
         wake=wake,
         awake=awake,
         weekend_shift=rng.normal(0.7, 1.0),
-        night=_log_uniform(rng, 0.001, 0.5),
+        night=_log_uniform(rng, 0.001, 0.4),
         peaks=peaks,
         unevenness=rng.uniform(0.1, 1.2),
         clustered=rng.uniform(0, 0.8),
@@ -125,10 +126,10 @@ def _day(rng: Random, desktop: bool) -> Day:
 
 def _tastes(rng: Random, desktop: bool) -> Tastes:
     return Tastes(
-        apps=int(_log_uniform(rng, 4, 40) if desktop else _log_uniform(rng, 15, 185)),
-        zipf=rng.uniform(0.8, 2.6) if desktop else rng.uniform(0.3, 1.8),
+        apps=int(_log_uniform(rng, 4, 40) if desktop else _log_uniform(rng, 18, 185)),
+        zipf=rng.uniform(1.0, 3.0) if desktop else rng.uniform(0.3, 1.8),
         contexts=int(rng.integers(1, 7)),
-        context_strength=_log_uniform(rng, 0.2, 2.0),
+        context_strength=_log_uniform(rng, 0.3, 2.2),
         context_blur=rng.uniform(0, 0.4),
         session_start=_log_uniform(rng, 0.1, 1.5),
         drift=_log_uniform(rng, 0.05, 3.0),
@@ -136,18 +137,21 @@ def _tastes(rng: Random, desktop: bool) -> Tastes:
         burst_strength=rng.uniform(0.5, 4.0),
         installs=rng.uniform(0, 0.6),
         novelty=rng.uniform(0, 3.0),
-        explore=_log_uniform(rng, 0.003, 0.2),
-        explore_decay=rng.uniform(0.1, 0.9),
-        notified=rng.uniform(0, 0.5),
+        explore=_log_uniform(rng, 0.005, 0.2),
+        explore_decay=rng.uniform(0.0, 0.8),
+        notified=rng.uniform(0, 0.4),
         notifiers=int(rng.integers(1, 6)),
     )
 
 
 def _habits(rng: Random, desktop: bool) -> Habits:
-    within = np.array([0.16, 0.06, 0.06, 0.26, 0.08, 0.06, 0.32]) * np.exp(rng.normal(0, 1.1, len(HOWS)))
-    first = np.array([0.15, 0.05, 0.03, 0.12, 0.04, 0.10, 0.51]) * np.exp(rng.normal(0, 1.1, len(HOWS)))
-    restless = desktop or rng.random() < 0.1  # forever back and forth
-    back = rng.beta(2.5, 2.0) if restless else rng.beta(0.6, 6.0)
+    within = np.array([0.16, 0.06, 0.06, 0.26, 0.08, 0.08, 0.30]) * np.exp(rng.normal(0, 1.1, len(HOWS)))
+    first = np.array([0.13, 0.05, 0.03, 0.12, 0.04, 0.13, 0.50]) * np.exp(rng.normal(0, 1.1, len(HOWS)))
+    restless = desktop or rng.random() < 0.08  # forever back and forth
+    wanderer = not restless and rng.random() < 0.1  # hardly ever back
+    if wanderer:
+        within[LAG] *= 0.1
+    back = rng.beta(2.0, 2.0) if restless else rng.beta(0.3, 12.0) if wanderer else rng.beta(0.6, 6.0)
     glance = rng.beta(1.0, 1.5) if rng.random() < 0.2 else min(0.97, back * np.exp(rng.normal(0, 0.7)))
     return Habits(
         within=tuple(within / within.sum()),
@@ -157,11 +161,12 @@ def _habits(rng: Random, desktop: bool) -> Habits:
         back_at_start=rng.uniform(0, 1),
         back_spread=_log_uniform(rng, 0.5, 15.0),
         lag_decay=rng.uniform(0.2, 1.8),
-        swings=_log_uniform(rng, 0.0005, 0.04),
+        session_memory=rng.uniform(0, 1),
+        swings=0.0 if wanderer else _log_uniform(rng, 0.0005, 0.04),
         swing_length=_log_uniform(rng, 2, 12),
         swing_three=rng.uniform(0, 0.7),
         focus=_log_uniform(rng, 0.1, 0.9),
-        hub=rng.beta(2.0, 2.0) if restless else rng.beta(0.6, 4.0),
+        hub=rng.beta(2.0, 2.0) if restless else 0.0 if wanderer else rng.beta(0.6, 4.0),
         stay_matters=rng.uniform(0, 1),
         regimes=int(rng.integers(1, 5)),
         resume=rng.uniform(0, 1),
@@ -170,7 +175,7 @@ def _habits(rng: Random, desktop: bool) -> Habits:
 
 def _stays(rng: Random, desktop: bool) -> Stays:
     return Stays(
-        session_usages=_log_uniform(rng, 3, 60) if desktop else _log_uniform(rng, 1.1, 12),
+        session_usages=_log_uniform(rng, 3, 60) if desktop else _log_uniform(rng, 1.1, 10),
         session_spread=rng.uniform(0.1, 1.2),
         seconds=_log_uniform(rng, 8, 200),
         app_spread=rng.uniform(0.2, 1.3),
