@@ -94,8 +94,8 @@ def comparison(summary: dict[str, Any]) -> RenderableType:
             row["statistic"], *(f"{value:,.1f}" for value in (*row["real"], *row["prior"])), f"{row['inside']:.0f} %"
         )
     note = (
-        f"inside: real people within the prior's 1 to 99 %. All statistics at once: {summary['typical']:.0f} % of the real"
-        " people are nearer to synthetic ones than the loneliest 1 % of those are to each other."
+        "inside: real people within the prior's 1 to 99 %. All statistics at once: "
+        f"{summary['typical']:.0f} % of the real are no lonelier among the synthetic people than 99 % of those are."
     )
     return Group(table, Text(note))
 

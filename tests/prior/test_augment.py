@@ -1,0 +1,96 @@
+"""Augmented logs stay valid, come out the same for the same chance, and differ from their origin as announced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prior.test_people import assert_valid
+from stap.prior.augment import crop, drop_apps, merge_apps, shift_days, splice, warp_time
+from stap.prior.log import Log, tidy
+
+ALONE: tuple[Callable[[Log, np.random.Generator], Log], ...] = (crop, warp_time, shift_days, drop_apps, merge_apps)
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> Log:
+    """Any valid log, tiny ones and instants among them."""
+    usages = draw(st.integers(1, 60))
+    app = draw(st.lists(st.integers(0, 8), min_size=usages, max_size=usages))
+    length = draw(st.lists(st.sampled_from([0.0, 0.1, 3.0, 200.0]), min_size=usages, max_size=usages))
+    gap = draw(st.lists(st.sampled_from([0.0, 0.5, 30.0, 700.0]), min_size=usages, max_size=usages))
+    start = 25_000_000.0 + np.cumsum(gap) + np.concatenate([[0.0], np.cumsum(length)[:-1]])
+    return tidy(Log(np.array(app, np.int32), start, start + np.array(length)))
+
+
+def same(one: Log, other: Log) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@settings(max_examples=60, deadline=None)
+@given(logs(), logs(), st.integers(0, 2**32))
+def test_valid_and_reproducible(log: Log, other: Log, seed: int) -> None:
+    before = Log(*(column.copy() for column in log))
+    for augment in ALONE:
+        once, twice = (augment(log, np.random.default_rng(seed)) for _ in range(2))
+        assert_valid(once)
+        assert len(once.app) > 0
+        assert same(once, twice)
+    spliced = splice(log, other, np.random.default_rng(seed))
+    assert_valid(spliced)
+    assert len(spliced.app) > 0
+    assert same(before, log), "the origin was changed"
+
+
+@pytest.fixture
+def log() -> Log:
+    rng = np.random.default_rng(3)
+    start = 25_000_000.0 + np.cumsum(rng.exponential(40, 2000))
+    return tidy(Log(rng.integers(0, 20, 2000).astype(np.int32), start, start + rng.exponential(2, 2000)))
+
+
+def many(augment: Callable[[Log, np.random.Generator], Log], log: Log) -> list[Log]:
+    return [augment(log, np.random.default_rng(seed)) for seed in range(30)]
+
+
+def test_crops_are_parts(log: Log) -> None:
+    cropped = many(crop, log)
+    assert all(np.isin(part.start, log.start).all() for part in cropped)
+    sizes = [len(part.app) for part in cropped]
+    assert min(sizes) < 0.5 * len(log.app) < max(sizes) <= len(log.app)
+
+
+def test_warping_keeps_the_order_and_changes_the_pace(log: Log) -> None:
+    warped = many(warp_time, log)
+    assert all((part.app == log.app).all() for part in warped)
+    lengths = [np.median(part.end - part.start) / np.median(log.end - log.start) for part in warped]
+    assert min(lengths) < 0.8
+    assert max(lengths) > 1.2
+    assert all(np.abs(part.start - log.start).max() < 24 * 60 for part in warped), "the hours of the day got lost"
+
+
+def test_weekdays_move_by_whole_days(log: Log) -> None:
+    for part in many(shift_days, log):
+        days = (part.start - log.start) / 1440
+        np.testing.assert_allclose(days, round(days[0]))
+        assert 1 <= days[0] < 7
+
+
+def test_dropped_apps_are_gone_and_merged_ones_are_fewer(log: Log) -> None:
+    for augment in (drop_apps, merge_apps):
+        counts = [int(part.app.max()) + 1 for part in many(augment, log)]
+        assert min(counts) < 18
+        assert max(counts) <= 20
+    assert all(len(part.app) < len(log.app) for part in many(merge_apps, log) if part.app.max() < 18)
+
+
+def test_a_splice_holds_both(log: Log) -> None:
+    other = Log(log.app, log.start + 3.0, log.end + 3.0)
+    spliced = many(lambda mine, rng: splice(mine, other, rng), log)
+    shares = [float(np.isin(part.start, log.start).mean()) for part in spliced]
+    assert min(shares) < 0.6
+    assert sum(0.1 < share < 0.9 for share in shares) > 15
