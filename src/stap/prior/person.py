@@ -100,7 +100,7 @@ class Person:
 
 
 def draw_person(rng: Random) -> Person:
-    desktop = rng.random() < 0.15
+    desktop = rng.random() < 0.12
     return Person(_day(rng, desktop), _tastes(rng, desktop), _habits(rng, desktop), _stays(rng, desktop))
 
 
@@ -128,9 +128,9 @@ def _tastes(rng: Random, desktop: bool) -> Tastes:
     return Tastes(
         apps=int(_log_uniform(rng, 4, 40) if desktop else _log_uniform(rng, 18, 185)),
         zipf=rng.uniform(1.0, 3.0) if desktop else rng.uniform(0.3, 1.8),
-        contexts=int(rng.integers(1, 7)),
-        context_strength=_log_uniform(rng, 0.3, 2.2),
-        context_blur=rng.uniform(0, 0.4),
+        contexts=int(rng.integers(1, 9)),
+        context_strength=_log_uniform(rng, 0.4, 2.5),
+        context_blur=rng.uniform(0, 0.3),
         session_start=_log_uniform(rng, 0.1, 1.5),
         drift=_log_uniform(rng, 0.05, 3.0),
         bursts=_log_uniform(rng, 0.005, 0.4),
@@ -145,13 +145,13 @@ def _tastes(rng: Random, desktop: bool) -> Tastes:
 
 
 def _habits(rng: Random, desktop: bool) -> Habits:
-    within = np.array([0.16, 0.06, 0.06, 0.26, 0.08, 0.08, 0.30]) * np.exp(rng.normal(0, 1.1, len(HOWS)))
-    first = np.array([0.13, 0.05, 0.03, 0.12, 0.04, 0.13, 0.50]) * np.exp(rng.normal(0, 1.1, len(HOWS)))
-    restless = desktop or rng.random() < 0.08  # forever back and forth
+    within = np.array([0.15, 0.06, 0.06, 0.28, 0.07, 0.09, 0.29]) * np.exp(rng.normal(0, 1.1, len(HOWS)))
+    first = np.array([0.12, 0.05, 0.03, 0.14, 0.04, 0.14, 0.48]) * np.exp(rng.normal(0, 1.1, len(HOWS)))
+    restless = desktop or rng.random() < 0.06  # forever back and forth
     wanderer = not restless and rng.random() < 0.1  # hardly ever back
     if wanderer:
         within[LAG] *= 0.1
-    back = rng.beta(2.0, 2.0) if restless else rng.beta(0.3, 12.0) if wanderer else rng.beta(0.6, 6.0)
+    back = rng.beta(2.0, 2.0) if restless else rng.beta(0.3, 12.0) if wanderer else rng.beta(0.6, 7.0)
     glance = rng.beta(1.0, 1.5) if rng.random() < 0.2 else min(0.97, back * np.exp(rng.normal(0, 0.7)))
     return Habits(
         within=tuple(within / within.sum()),
@@ -165,7 +165,7 @@ def _habits(rng: Random, desktop: bool) -> Habits:
         swings=0.0 if wanderer else _log_uniform(rng, 0.0005, 0.04),
         swing_length=_log_uniform(rng, 2, 12),
         swing_three=rng.uniform(0, 0.7),
-        focus=_log_uniform(rng, 0.1, 0.9),
+        focus=_log_uniform(rng, 0.12, 0.9),
         hub=rng.beta(2.0, 2.0) if restless else 0.0 if wanderer else rng.beta(0.6, 4.0),
         stay_matters=rng.uniform(0, 1),
         regimes=int(rng.integers(1, 5)),
@@ -175,11 +175,11 @@ def _habits(rng: Random, desktop: bool) -> Habits:
 
 def _stays(rng: Random, desktop: bool) -> Stays:
     return Stays(
-        session_usages=_log_uniform(rng, 3, 60) if desktop else _log_uniform(rng, 1.1, 10),
+        session_usages=_log_uniform(rng, 3, 60) if desktop else _log_uniform(rng, 1.0, 9),
         session_spread=rng.uniform(0.1, 1.2),
-        seconds=_log_uniform(rng, 8, 200),
+        seconds=_log_uniform(rng, 8, 250),
         app_spread=rng.uniform(0.2, 1.3),
-        spread=rng.uniform(0.6, 3.2),
+        spread=rng.uniform(0.8, 3.2),
         glances=rng.beta(1.0, 2.5),
         glance_seconds=_log_uniform(rng, 1, 10),
         pause_seconds=_log_uniform(rng, 0.5, 25),
