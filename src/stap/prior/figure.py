@@ -32,6 +32,8 @@ STYLE: Any = {
     "xtick.color": "#55616d",
     "ytick.color": "#55616d",
     "font.size": 10.5,
+    "figure.constrained_layout.w_pad": 0.12,
+    "figure.constrained_layout.h_pad": 0.1,
 }
 GAPS = np.geomspace(1 / 60, 24 * 60, 80)  # minutes
 LENGTHS = np.unique(np.geomspace(1, 100, 60).round())
@@ -87,7 +89,7 @@ def _repeats(axis: Axes, comparison: Comparison) -> None:
 
 
 def _points(axis: Axes, comparison: Comparison, statistics: dict[str, str]) -> None:
-    """A column a statistic: the prior's density, its quartiles, and a point for every real person."""
+    """A column a statistic: the prior's range, its middle half and median, and a point for every real person."""
     jitter = np.random.default_rng(0)
     for place, name in enumerate(statistics.values()):
         made, real = comparison.prior[name], comparison.real[name]
@@ -100,6 +102,7 @@ def _points(axis: Axes, comparison: Comparison, statistics: dict[str, str]) -> N
         axis.scatter(across, real, s=16, color=REAL, alpha=0.75, linewidth=0, zorder=3)
     axis.set_xticks(range(len(statistics)), list(statistics))
     axis.grid(visible=False, axis="x")
+    axis.margins(y=0.05)
 
 
 def _curves(axis: Axes, comparison: Comparison, x: Floats, curve: Curve) -> None:
