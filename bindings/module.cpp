@@ -51,7 +51,7 @@ Model* load_file(const std::string& path, int weights) {
     stap_status status;
     {
         nb::gil_scoped_release release;
-        status = stap_model_load_file(path.c_str(), stap_dtype(weights), &model, message, sizeof message);
+        status = stap_model_load_file(path.c_str(), weights, &model, message, sizeof message);
     }
     check(status, message);
     return new Model(model);
@@ -60,7 +60,7 @@ Model* load_file(const std::string& path, int weights) {
 Model* load_bytes(nb::bytes data, int weights) {
     stap_model* model = nullptr;
     char message[512] = "";
-    check(stap_model_load_buffer(data.c_str(), data.size(), stap_dtype(weights), &model, message, sizeof message), message);
+    check(stap_model_load_buffer(data.c_str(), data.size(), weights, &model, message, sizeof message), message);
     return new Model(model);
 }
 
@@ -69,10 +69,10 @@ Session* new_session(const Model& model, int strategy, uint32_t context, int cac
     const uint32_t vocabulary = model.info().vocabulary;
     if (!order.empty() && order.size() != vocabulary) check(STAP_ERROR_ARGUMENT);
     stap_options options = stap_options_default();
-    options.strategy = stap_strategy(strategy);
+    options.strategy = strategy;
     options.context = context;
-    options.cache = stap_dtype(cache);
-    options.kernels = stap_kernels(kernels);
+    options.cache = cache;
+    options.kernels = kernels;
     options.app_limit = app_limit;
     options.seed = seed;
     options.order = order.empty() ? nullptr : order.data();

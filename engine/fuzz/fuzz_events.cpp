@@ -104,8 +104,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Bytes in{data, size};
     stap_options options = stap_options_default();
     const uint8_t choice = in.get<uint8_t>();
-    options.strategy = stap_strategy(choice % 4);
-    options.cache = stap_dtype(choice / 4 % 3);
+    options.strategy = choice % 4;
+    options.cache = choice / 4 % 3;
     options.app_limit = choice / 12 % 7;
     options.kernels = choice >= 248 ? STAP_KERNELS_SCALAR : STAP_KERNELS_BEST;  // slow, and a unit test's business
     stap_session* session = nullptr;

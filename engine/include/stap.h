@@ -50,6 +50,8 @@ enum { STAP_CLOSE = 0, STAP_OPEN = 1 };
 enum { STAP_MOST_APP_BYTES = 4096 };
 #define STAP_MOST_MINUTES 1e12 /* either side of zero: two million years */
 
+/* (Where an enumeration comes in from a caller it is declared int: any value may come, and wrong ones are refused.) */
+
 /* How numbers are kept, in weights and in key/value caches. */
 typedef enum stap_dtype { STAP_F32 = 0, STAP_F16 = 1, STAP_I8 = 2, STAP_AS_STORED = 3 } stap_dtype;
 
@@ -76,10 +78,10 @@ typedef struct stap_model_info {
 } stap_model_info;
 
 typedef struct stap_options {
-    stap_strategy strategy;
+    int strategy;            /* stap_strategy */
     uint32_t context;        /* L in events, even; 0: as the model was trained */
-    stap_dtype cache;        /* F32, F16 or I8 */
-    stap_kernels kernels;
+    int cache;               /* stap_dtype: F32, F16 or I8 */
+    int kernels;             /* stap_kernels */
     uint32_t app_limit;      /* how many virtual indices phi may use; 0: all of the vocabulary */
     uint64_t seed;           /* of the order in which phi hands out indices */
     const uint16_t *order;   /* that order itself, a permutation of 0..vocabulary-1 (the last is taken first), or NULL */
@@ -109,9 +111,9 @@ STAP_API double stap_hour_of_day(double minutes);
 
 /* Read a model. `weights` converts while reading (STAP_AS_STORED: do not). When it fails, `message` (may be NULL) says
  * why in one line. The model may be freed before its sessions. */
-STAP_API stap_status stap_model_load_file(const char *path, stap_dtype weights, stap_model **model, char *message,
+STAP_API stap_status stap_model_load_file(const char *path, int weights, stap_model **model, char *message,
                                           size_t message_size);
-STAP_API stap_status stap_model_load_buffer(const void *data, size_t size, stap_dtype weights, stap_model **model,
+STAP_API stap_status stap_model_load_buffer(const void *data, size_t size, int weights, stap_model **model,
                                             char *message, size_t message_size);
 STAP_API stap_status stap_model_get_info(const stap_model *model, stap_model_info *info);
 STAP_API void stap_model_free(stap_model *model);

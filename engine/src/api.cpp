@@ -43,10 +43,10 @@ stap_status guarded(Work work, char* message = nullptr, size_t size = 0) noexcep
     }
 }
 
-void load(Source&& source, stap_dtype weights, stap_model** model) { *model = new stap_model{model_load(source, weights)}; }
+void load(Source&& source, int weights, stap_model** model) { *model = new stap_model{model_load(source, stap_dtype(weights))}; }
 
-void check_load(const void* from, stap_dtype weights, stap_model** model) {
-    if (!from || !model || int(weights) < STAP_F32 || int(weights) > STAP_AS_STORED) fail(STAP_ERROR_ARGUMENT, stap_error_string(STAP_ERROR_ARGUMENT));
+void check_load(const void* from, int weights, stap_model** model) {
+    if (!from || !model || weights < STAP_F32 || weights > STAP_AS_STORED) fail(STAP_ERROR_ARGUMENT, stap_error_string(STAP_ERROR_ARGUMENT));
 }
 
 std::vector<uint16_t> read_order(const uint16_t* order, uint32_t vocabulary) {
@@ -62,13 +62,14 @@ std::vector<uint16_t> read_order(const uint16_t* order, uint32_t vocabulary) {
 std::unique_ptr<Session> make_session(const stap_model* model, const stap_options& o) {
     const Config& config = model->held->config;
     const uint32_t context = o.context ? o.context : config.context, limit = o.app_limit ? o.app_limit : config.vocabulary;
-    if (int(o.strategy) < STAP_ISWI || int(o.strategy) > STAP_ROLLING || int(o.cache) < STAP_F32 || int(o.cache) > STAP_I8)
+    if (o.strategy < STAP_ISWI || o.strategy > STAP_ROLLING || o.cache < STAP_F32 || o.cache > STAP_I8)
         fail(STAP_ERROR_ARGUMENT, "no such strategy or dtype");
     if (context % 2 != 0 || context > 1u << 20 || limit > config.vocabulary) fail(STAP_ERROR_ARGUMENT, "context or app_limit out of range");
-    const Kernels* kernels = kernels_find(o.kernels);
+    const bool known = o.kernels >= STAP_KERNELS_BEST && o.kernels <= STAP_KERNELS_NEON;
+    const Kernels* kernels = known ? kernels_find(stap_kernels(o.kernels)) : nullptr;
     if (!kernels) fail(STAP_ERROR_KERNEL, "no such kernels here");
     Phi phi(config.vocabulary, limit, o.seed, read_order(o.order, config.vocabulary));
-    return std::make_unique<Session>(model->held, *kernels, Schedule{o.strategy, context}, o.cache, std::move(phi));
+    return std::make_unique<Session>(model->held, *kernels, Schedule{stap_strategy(o.strategy), context}, stap_dtype(o.cache), std::move(phi));
 }
 
 }  // namespace
@@ -103,11 +104,11 @@ double stap_hour_of_day(double minutes) {
     return hour < 24.0 ? hour : 0.0;  // a hair before midnight can round up to it
 }
 
-stap_status stap_model_load_file(const char* path, stap_dtype weights, stap_model** model, char* message, size_t message_size) {
+stap_status stap_model_load_file(const char* path, int weights, stap_model** model, char* message, size_t message_size) {
     return guarded([&] { check_load(path, weights, model), load(Source(path), weights, model); }, message, message_size);
 }
 
-stap_status stap_model_load_buffer(const void* data, size_t size, stap_dtype weights, stap_model** model, char* message, size_t message_size) {
+stap_status stap_model_load_buffer(const void* data, size_t size, int weights, stap_model** model, char* message, size_t message_size) {
     return guarded([&] { check_load(data, weights, model), load(Source(data, size), weights, model); }, message, message_size);
 }
 

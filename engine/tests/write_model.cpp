@@ -1,0 +1,17 @@
+// write_model FILE [seed]: the tiny model on disk, for the C example; or as a seed for fuzz_loader, which reads a byte first.
+#include <fstream>
+
+#include "tiny.h"
+
+int main(int argc, char** argv) {
+    if (argc < 2) return 2;
+    std::ofstream out(argv[1], std::ios::binary);
+    if (argc > 2) {
+        tiny::Config small;  // within the fuzzer's longest input
+        small.vocabulary = 2, small.context = 4, small.dim = 4, small.layers = 1, small.heads = 1, small.hidden = 2;
+        out << '\0' << tiny::model(small, "F16");
+    } else {
+        out << tiny::model();
+    }
+    return out.good() ? 0 : 1;
+}
