@@ -100,7 +100,7 @@ class Person:
 
 
 def draw_person(rng: Random) -> Person:
-    desktop = rng.random() < 0.12
+    desktop = rng.random() < 0.15
     return Person(_day(rng, desktop), _tastes(rng, desktop), _habits(rng, desktop), _stays(rng, desktop))
 
 
@@ -127,7 +127,7 @@ def _day(rng: Random, desktop: bool) -> Day:
 def _tastes(rng: Random, desktop: bool) -> Tastes:
     return Tastes(
         apps=int(_log_uniform(rng, 4, 40) if desktop else _log_uniform(rng, 18, 185)),
-        zipf=rng.uniform(1.0, 3.0) if desktop else rng.uniform(0.3, 1.8),
+        zipf=rng.uniform(1.0, 3.2) if desktop else rng.uniform(0.3, 1.8),
         contexts=int(rng.integers(1, 9)),
         context_strength=_log_uniform(rng, 0.4, 2.5),
         context_blur=rng.uniform(0, 0.3),
@@ -150,8 +150,8 @@ def _habits(rng: Random, desktop: bool) -> Habits:
     restless = desktop or rng.random() < 0.06  # forever back and forth
     wanderer = not restless and rng.random() < 0.1  # hardly ever back
     if wanderer:
-        within[LAG] *= 0.1
-    back = rng.beta(2.0, 2.0) if restless else rng.beta(0.3, 12.0) if wanderer else rng.beta(0.6, 7.0)
+        within[:FOLLOW] *= 0.1
+    back = rng.beta(2.5, 2.0) if restless else rng.beta(0.3, 12.0) if wanderer else rng.beta(0.6, 7.0)
     glance = rng.beta(1.0, 1.5) if rng.random() < 0.2 else min(0.97, back * np.exp(rng.normal(0, 0.7)))
     return Habits(
         within=tuple(within / within.sum()),

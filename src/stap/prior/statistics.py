@@ -7,6 +7,8 @@ these say which kind of structure there is to learn).
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from stap import evaluate
@@ -26,7 +28,7 @@ def portraits(corpus: Corpus, progress: evaluate.Progress) -> dict[str, Floats]:
     """Each statistic as (users,), in percent where it is a share; NaN where a log is too short to tell."""
     people = [_looks(corpus, user) | _amounts(corpus, user) for user in range(len(corpus.users))]
     for name in PREDICTORS:
-        ranks = evaluate.stream(corpus, lambda name=name: make(name), progress)  # type: ignore[misc]
+        ranks = evaluate.stream(corpus, partial(make, name), progress)
         for user, portrait in enumerate(people):
             scores = summary(ranks.rank[~ranks.opened & (ranks.user == user)])
             portrait |= {f"HR@{k} {name}": scores.get(f"HR@{k}", np.nan) for k in (1, 5)}
@@ -75,9 +77,7 @@ def _looks(corpus: Corpus, user: int) -> Portrait:
         "usages": float(len(app)),
         "distinct apps": float(apps),
         "first-ever apps": 100.0 * apps / len(app),
-        "first-ever, second half": 100.0
-        * float((app[half:] > app[:half].max(initial=0)).any() and apps - 1 - app[:half].max(initial=-1))
-        / apps,
+        "first-ever, second half": 100.0 * (apps - 1 - int(app[:half].max(initial=-1))) / apps,
         "entropy of apps": _entropy(np.bincount(app)),
         "entropy given the app": _entropy(pairs) - _entropy(np.bincount(app[:-1])),
         "drift between halves": _entropy(halves[0] + halves[1]) - (_entropy(halves[0]) + _entropy(halves[1])) / 2,
