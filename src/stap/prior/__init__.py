@@ -12,7 +12,7 @@ import numpy as np
 
 from stap.events import Corpus
 from stap.prior.behaviour import behave
-from stap.prior.log import Log, number, tidy
+from stap.prior.log import Log, tidy
 from stap.prior.logger import draw_logger, record
 from stap.prior.person import draw_person
 
@@ -27,13 +27,12 @@ def draw_log(seed: int, index: int, usages: tuple[int, int] = USAGES) -> Log:
     low, high = usages
     wanted = round(low * (high / low) ** rng.random())
     person, logger = draw_person(rng), draw_logger(rng)
-    lived = wanted
+    lived = int(1.2 * wanted / (1.0 - logger.off)) + 20
     while True:
-        lived = int(1.3 * lived) + 20
         log = tidy(record(behave(person, lived, rng), logger, rng))
-        log = log.take(slice(wanted))
-        if len(log.app) == wanted:
-            return Log(number(log.app), log.start, log.end)
+        if len(log.app) >= wanted:
+            return log.take(slice(wanted))
+        lived = int(1.2 * lived * wanted / len(log.app)) + 20
 
 
 def people(count: int, seed: int, usages: tuple[int, int] = USAGES, first: int = 0) -> Corpus:
