@@ -59,7 +59,7 @@ class Comparison:
         synthetic people who are farther from the other synthetic ones. Near 0 means nobody in the prior is like this.
         """
         names = [name for name in self.real if name != "usages"]
-        real, made = (_ranked(group, self.prior, names) for group in (self.real, self.prior))
+        real, made = (_scaled(group, self.prior, names) for group in (self.real, self.prior))
         own = np.sqrt(((made[:, None] - made) ** 2).mean(axis=2))
         np.fill_diagonal(own, np.inf)
         away = np.sqrt(((real[:, None] - made) ** 2).mean(axis=2))
@@ -68,13 +68,12 @@ class Comparison:
         return typical
 
 
-def _ranked(people: dict[str, Floats], reference: dict[str, Floats], names: list[str]) -> Floats:
-    """(people, statistics) each figure by its place among the reference's, so that no unit counts more than another."""
+def _scaled(people: dict[str, Floats], reference: dict[str, Floats], names: list[str]) -> Floats:
+    """(people, statistics) in units of the reference's spread, long tails drawn in; an unknown figure is in the middle."""
     places = []
     for name in names:
-        known = np.sort(reference[name][~np.isnan(reference[name])])
-        middle = np.searchsorted(known, people[name], "left") + np.searchsorted(known, people[name], "right")
-        places.append(np.where(np.isnan(people[name]), 0.5, middle / (2 * len(known))))
+        low, middle, high = np.nanquantile(reference[name], [0.1, 0.5, 0.9])
+        places.append(np.nan_to_num(np.arcsinh(4.0 * (people[name] - middle) / ((high - low) or 1.0))))
     return np.stack(places, axis=1)
 
 
