@@ -29,7 +29,7 @@ from stap.train import loop
 from stap.train.config import TrainConfig
 from stap.train.data import Feed
 from stap.train.distributed import World
-from stap.windows import encode
+from stap.windows import cut, encode
 
 from .verdict import Figure, publish
 
@@ -41,6 +41,16 @@ ALONE = World(0, 1, torch.device("cpu"))
 Step = Callable[[], int]  # one optimiser step; gives the events in it, padding not counted
 
 
+class _Sample(Feed):
+    """One batch that stands for all: windows at even steps of the sorted lengths."""
+
+    def batch(self, epoch: int, step: int) -> Longs:
+        windows = self.windows(self.config.model.context)
+        count = self.windows_per_batch(windows.context)
+        longest_first = np.argsort(-windows.usages, kind="stable")
+        return longest_first[((np.arange(count) + 0.5) / count * len(windows)).astype(int)]
+
+
 def run() -> dict[str, Any]:
     peak = _matmul_peak()
     threads = torch.get_num_threads()
@@ -50,6 +60,8 @@ def run() -> dict[str, Any]:
             plain, ours = _rates(corpus, context)
             ratio = ours / plain
             label = f"L = {context}, {name}"
+            if name != "full windows":
+                figures.append(Figure(f"{label}: padding", _padding(corpus, context), "% of the plain loop's events"))
             figures.append(Figure(f"{label}: plain eager loop", plain, "events/s"))
             figures.append(Figure(f"{label}: stap train", ours, "events/s"))
             figures.append(Figure(f"{label}: ratio", ratio, "x", "at least 1.5 x", ratio >= 1.5))
@@ -69,6 +81,11 @@ def _matmul_peak() -> float:
         square @ square
         best = min(best, perf_counter() - begin)
     return float(2 * 2048**3 / best)
+
+
+def _padding(corpus: Corpus, context: int) -> float:
+    windows = cut(corpus, context)
+    return float(100 - 200 * windows.usages.sum() / (len(windows) * context))
 
 
 def _full(context: int) -> Corpus:
@@ -110,7 +127,7 @@ def _rates(corpus: Corpus, context: int) -> tuple[float, float]:
 
 def _plain(corpus: Corpus, settings: TrainConfig) -> Step:
     """What one writes first: the same model, eager, fp32, every window padded to L."""
-    feed, model = Feed(corpus, settings), Transformer(settings.model)
+    feed, model = _Sample(corpus, settings), Transformer(settings.model)
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate)
     windows = feed.windows(settings.model.context)
     which = feed.batch(0, 0)
@@ -132,7 +149,7 @@ def _plain(corpus: Corpus, settings: TrainConfig) -> Step:
 def _ours(corpus: Corpus, settings: TrainConfig, folder: Path) -> Step:
     """A step of `stap train`, on the same windows."""
     run = loop.begin(corpus, replace(settings, split=(1, 1)), folder, "bench", False, ALONE)
-    run.feed = Feed(corpus, settings)
+    run.feed = _Sample(corpus, settings)
     return lambda: loop.train_step(run, 0, 0)[2]
 
 
