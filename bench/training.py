@@ -47,8 +47,9 @@ class _Sample(Feed):
     def batch(self, epoch: int, step: int) -> Longs:
         windows = self.windows(self.config.model.context)
         count = self.windows_per_batch(windows.context)
-        longest_first = np.argsort(-windows.usages, kind="stable")
-        return longest_first[((np.arange(count) + 0.5) / count * len(windows)).astype(int)]
+        longest_first: Longs = np.argsort(-windows.usages, kind="stable")
+        which: Longs = longest_first[((np.arange(count) + 0.5) / count * len(windows)).astype(int)]
+        return which
 
 
 def run() -> dict[str, Any]:
