@@ -12,7 +12,7 @@ from stap.events import DAY
 from stap.prior.behaviour import behave
 from stap.prior.log import Log, tidy
 from stap.prior.person import GIVEN, HOWS, Day, Habits, Person, Stays, Tastes
-from stap.prior.statistics import repeat_distance
+from stap.prior.statistics import hour_information, repeat_distance
 
 USAGES = 3000
 ONLY_GIVEN = tuple(float(how == GIVEN) for how in range(len(HOWS)))
@@ -104,13 +104,14 @@ def test_a_hub_is_every_second_app(plain: Person) -> None:
     assert np.bincount(log.app).max() / len(log.app) > 0.45
 
 
-def test_clock_repeats_what_came_at_this_hour(plain: Person) -> None:
-    """With contexts of the day, or copies of earlier days, the hour tells about the app; without, it does not."""
-    from stap.prior.statistics import _hour_information as told
-
-    even = live(plain)
-    contexts = changed(plain, "tastes", contexts=5, context_strength=1.5, context_blur=0.0)
-    assert told(contexts.app, contexts.start) > told(even.app, even.start) + 0.15
+def test_the_hour_tells_about_the_app_only_where_it_should(plain: Person) -> None:
+    """With contexts of the day, or with copies of earlier days at the same hour."""
+    contexts = changed(plain, "tastes", contexts=5, context_strength=1.5)
+    copies = changed(plain, "habits", within=only("clock"), first=only("clock"))
+    even, by_context, by_copy = (hour_information(log.app, log.start) for log in (live(plain), contexts, copies))
+    assert abs(even) < 0.05
+    assert by_context > even + 0.15
+    assert by_copy > even + 0.05
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ class Comparison:
 
 
 def _scaled(people: dict[str, Floats], reference: dict[str, Floats], names: list[str]) -> Floats:
-    """(people, statistics) in units of the reference's spread, long tails drawn in; an unknown figure is in the middle."""
+    """(people, statistics) in units of the reference's spread, long tails drawn in; the unknown is in the middle."""
     places = []
     for name in names:
         low, middle, high = np.nanquantile(reference[name], [0.1, 0.5, 0.9])

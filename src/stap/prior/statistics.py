@@ -88,7 +88,7 @@ def _looks(corpus: Corpus, user: int) -> Portrait:
         "back to back": 100.0 * _share(back[1:][back[:-1]]),
         "return after a glance": 100.0 * (_share(back[glance]) - _share(back[~glance])),
         "return within a session": 100.0 * (_share(back[gap <= SESSION_GAP]) - _share(back[gap > SESSION_GAP])),
-        "hour information": _hour_information(app, corpus.start[rows]),
+        "hour information": hour_information(app, corpus.start[rows]),
     }
 
 
@@ -106,7 +106,7 @@ def repeat_distance(app: Ints) -> Longs:
     return distance
 
 
-def _hour_information(app: Ints, start: Floats) -> float:
+def hour_information(app: Ints, start: Floats) -> float:
     """Bits that a four-hour block of the day tells about the app, less what chance would (Miller and Madow)."""
     block = (start % DAY // 240).astype(np.int64)
     cells = np.unique(block * (int(app.max()) + 1) + app, return_counts=True)[1]
