@@ -85,16 +85,16 @@ def description(counts: dict[str, Any]) -> RenderableType:
 def comparison(summary: dict[str, Any]) -> RenderableType:
     """Real people and synthetic ones, a row a statistic."""
     title = f"{summary['real people']:,} people of the logs, {summary['synthetic people']:,} of the prior"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("statistic", no_wrap=True)
-    for column in ("min", "median", "max", "prior 5 %", "median", "95 %", "inside"):
+    for column in ("min", "median", "max", "5 %", "median", "95 %", "inside"):
         table.add_column(column, justify="right", no_wrap=True)
     for row in summary["statistics"]:
-        table.add_row(
-            row["statistic"], *(f"{value:,.1f}" for value in (*row["real"], *row["prior"])), f"{row['inside']:.0f} %"
-        )
+        figures = (f"{value:,.{0 if abs(value) >= 1000 else 1}f}" for value in (*row["real"], *row["prior"]))
+        table.add_row(row["statistic"], *figures, f"{row['inside']:.0f} %")
     note = (
-        "inside: real people within the prior's 1 to 99 %. All statistics at once: "
+        "min, median, max: real people; 5 %, median, 95 %: the prior; inside: real people within its 1 to 99 %. "
+        "All statistics at once: "
         f"{summary['typical']:.0f} % of the real are no lonelier among the synthetic people than 99 % of those are."
     )
     return Group(table, Text(note))
