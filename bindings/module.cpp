@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bandwidth.h"
 #include "stap.h"
 
 namespace nb = nanobind;
@@ -129,9 +130,9 @@ nb::bytes snapshot(const Session& session) {
     return nb::bytes(bytes.data(), bytes.size());
 }
 
-Session* restore(const Model& model, nb::bytes data) {
+Session* restore(const Model& model, nb::bytes data, int kernels) {
     stap_session* session = nullptr;
-    check(stap_session_restore(model.held, data.c_str(), data.size(), &session));
+    check(stap_session_restore(model.held, kernels, data.c_str(), data.size(), &session));
     return new Session(session, model.info().vocabulary);
 }
 
@@ -172,6 +173,7 @@ NB_MODULE(_engine, m) {
         }
     });
     m.def("version", &stap_version);
+    m.def("read_bandwidth", &read_bandwidth, nb::arg("bytes"), nb::call_guard<nb::gil_scoped_release>());
     m.def("hour_of_day", &stap_hour_of_day, nb::arg("minutes"));
     nb::class_<Model>(m, "Model")
         .def_static("load", &load_file, nb::arg("path"), nb::arg("weights"), nb::rv_policy::take_ownership)
@@ -182,7 +184,7 @@ NB_MODULE(_engine, m) {
         .def_prop_ro("weight_bytes", [](const Model& model) { return model.info().weight_bytes; })
         .def("session", &new_session, nb::arg("strategy"), nb::arg("context"), nb::arg("cache"), nb::arg("kernels"), nb::arg("app_limit"),
              nb::arg("seed"), nb::arg("order"), nb::rv_policy::take_ownership)
-        .def("restore", &restore, nb::arg("data"), nb::rv_policy::take_ownership);
+        .def("restore", &restore, nb::arg("data"), nb::arg("kernels"), nb::rv_policy::take_ownership);
     nb::class_<Session>(m, "Session")
         .def("observe", &observe, nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
         .def("rank", &rank, nb::arg("k"))

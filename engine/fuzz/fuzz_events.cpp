@@ -77,7 +77,7 @@ void rank(stap_session* session, size_t k) {
 void go_on_elsewhere(stap_session*& session, Bytes& in) {
     std::vector<uint8_t> state = snapshot(session);
     stap_session* other = nullptr;
-    need(stap_session_restore(model(), state.data(), state.size(), &other) == STAP_OK);
+    need(stap_session_restore(model(), STAP_KERNELS_BEST, state.data(), state.size(), &other) == STAP_OK);
     need(snapshot(other) == state);
     stap_session_free(session);
     session = other;
@@ -87,7 +87,7 @@ void go_on_elsewhere(stap_session*& session, Bytes& in) {
     const uint64_t hash = stap::hash_bytes(state.data(), state.size() - 8, 1);
     std::memcpy(state.data() + state.size() - 8, &hash, 8);
     stap_session* damaged = nullptr;
-    if (stap_session_restore(model(), state.data(), state.size(), &damaged) == STAP_OK) {
+    if (stap_session_restore(model(), STAP_KERNELS_BEST, state.data(), state.size(), &damaged) == STAP_OK) {
         stap_candidate best[4];
         size_t count = 0;
         for (int i = 0; i < 3; ++i) {

@@ -145,8 +145,9 @@ STAP_API stap_status stap_session_get_info(const stap_session *session, stap_ses
 /* The state as bytes. `size` is always set to what is needed; a buffer that is too small is left alone. */
 STAP_API stap_status stap_session_snapshot(const stap_session *session, void *buffer, size_t room, size_t *size);
 
-/* A session that goes on where the snapshot was taken: with the same kernels, every prediction has the same bits. */
-STAP_API stap_status stap_session_restore(const stap_model *model, const void *data, size_t size,
+/* A session that goes on where the snapshot was taken: with the same kernels, every prediction has the same bits.
+ * kernels: STAP_KERNELS_BEST for those of the snapshot where this processor has them, or others by name. */
+STAP_API stap_status stap_session_restore(const stap_model *model, int kernels, const void *data, size_t size,
                                           stap_session **session);
 
 #ifdef __cplusplus

@@ -59,15 +59,20 @@ std::vector<uint16_t> read_order(const uint16_t* order, uint32_t vocabulary) {
     return {order, order + vocabulary};
 }
 
+const Kernels* find_kernels(int wanted) {
+    const bool known = wanted >= STAP_KERNELS_BEST && wanted <= STAP_KERNELS_NEON;
+    const Kernels* kernels = known ? kernels_find(stap_kernels(wanted)) : nullptr;
+    if (!kernels) fail(STAP_ERROR_KERNEL, "no such kernels here");
+    return kernels;
+}
+
 std::unique_ptr<Session> make_session(const stap_model* model, const stap_options& o) {
     const Config& config = model->held->config;
     const uint32_t context = o.context ? o.context : config.context, limit = o.app_limit ? o.app_limit : config.vocabulary;
     if (o.strategy < STAP_ISWI || o.strategy > STAP_ROLLING || o.cache < STAP_F32 || o.cache > STAP_I8)
         fail(STAP_ERROR_ARGUMENT, "no such strategy or dtype");
     if (context % 2 != 0 || context > 1u << 20 || limit > config.vocabulary) fail(STAP_ERROR_ARGUMENT, "context or app_limit out of range");
-    const bool known = o.kernels >= STAP_KERNELS_BEST && o.kernels <= STAP_KERNELS_NEON;
-    const Kernels* kernels = known ? kernels_find(stap_kernels(o.kernels)) : nullptr;
-    if (!kernels) fail(STAP_ERROR_KERNEL, "no such kernels here");
+    const Kernels* kernels = find_kernels(o.kernels);
     Phi phi(config.vocabulary, limit, o.seed, read_order(o.order, config.vocabulary));
     return std::make_unique<Session>(model->held, *kernels, Schedule{stap_strategy(o.strategy), context}, stap_dtype(o.cache), std::move(phi));
 }
@@ -195,11 +200,12 @@ stap_status stap_session_snapshot(const stap_session* session, void* buffer, siz
     });
 }
 
-stap_status stap_session_restore(const stap_model* model, const void* data, size_t size, stap_session** session) {
+stap_status stap_session_restore(const stap_model* model, int kernels, const void* data, size_t size, stap_session** session) {
     if (!model || !data || !session) return STAP_ERROR_ARGUMENT;
     return guarded([&] {
         auto made = std::make_unique<stap_session>();
         made->held = session_restore(model->held, static_cast<const uint8_t*>(data), size);
+        if (kernels != STAP_KERNELS_BEST) made->held->kernels = find_kernels(kernels);
         *session = made.release();
     });
 }

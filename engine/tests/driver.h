@@ -34,7 +34,7 @@ inline SessionPointer open(const stap_model* model, const stap_options& options)
 
 inline SessionPointer restore(const stap_model* model, const std::vector<uint8_t>& state) {
     stap_session* session = nullptr;
-    CHECK(stap_session_restore(model, state.data(), state.size(), &session) == STAP_OK);
+    CHECK(stap_session_restore(model, STAP_KERNELS_BEST, state.data(), state.size(), &session) == STAP_OK);
     return SessionPointer(session);
 }
 

@@ -58,7 +58,7 @@ void batching_changes_no_bit() {
             stap_options options = stap_options_default();
             options.strategy = strategy, options.cache = cache, options.context = 64;
             const SessionPointer every = open(model.get(), options), eager = open(model.get(), options), lazy = open(model.get(), options);
-            for (uint64_t i = 0; i < 400; ++i) {
+            for (uint64_t i = 0; i < 260; ++i) {
                 for (const auto& session : {every.get(), eager.get(), lazy.get()}) observe(session, i);
                 const std::vector<float> wanted = logits(every.get());
                 stap_session_catch_up(eager.get(), i % 7, nullptr);

@@ -42,7 +42,7 @@ Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from
 Model = Annotated[Path | None, typer.Option("--model", metavar="FILE", help="The model that `stap` predicts with.")]
 
 ALL = ",".join(CLASSICAL)
-BENCHES = {"import": "imports", "windows": "windows", "stream": "stream", "training": "training"}
+BENCHES = {"import": "imports", "windows": "windows", "stream": "stream", "training": "training", "latency": "latency"}
 
 
 def _read(paths: list[str], users: str | None, options: sources.Options) -> sources.Imported:
@@ -57,14 +57,14 @@ def _read(paths: list[str], users: str | None, options: sources.Options) -> sour
     return read
 
 
-def _maker(name: str, model: Path | None) -> evaluate.Maker:
-    """Predictors by name; `stap` needs a model, and torch."""
+def _maker(name: str, model: Path | None, protocol: str = "stream") -> evaluate.Maker:
+    """Predictors by name; `stap` needs a model, and, for whole windows, torch."""
     if name != "stap":
         make(name)  # an unknown name is better heard of before a minute of work
         return partial(make, name)
     if model is None:
         raise BadInput("predictors", "stap predicts with a model", "give one with --model FILE")
-    return load_maker(model)
+    return load_maker(model, protocol)
 
 
 def _write_json(figures: dict[str, Any], path: Path | None) -> None:
@@ -159,7 +159,7 @@ def evaluate_(
 
     Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
     """
-    makers = {name: _maker(name, model) for name in predictors.split(",")}
+    makers = {name: _maker(name, model, protocol) for name in predictors.split(",")}
     table = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
     with show.progress("evaluating", len(makers) * len(table)) as tick:
         result = evaluate.run(from_table(table), makers, protocol, context, tick)
@@ -225,6 +225,23 @@ def train_(
     loop = extra("stap.train.loop")
     table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
     loop.train(from_table(table), settings, out, ", ".join(data), resume)
+
+
+@app.command("export")
+def export_(
+    source: Annotated[Path, typer.Argument(metavar="RUN|FILE", help="A run's folder (its best model) or a model file.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Where it goes.")],
+    dtype: Annotated[Literal["fp32", "fp16", "int8"], typer.Option(help="Of the large matrices.")] = "fp32",
+    format: Annotated[Literal["safetensors", "onnx"], typer.Option(help="onnx has the cache as inputs and outputs.")] = (
+        "safetensors"
+    ),
+) -> None:
+    """Write a model as a smaller file for the engine, or as ONNX.
+
+    Example: `stap export runs/a -o model.safetensors --dtype int8`
+    """
+    extra("stap.model.export").export(source, out, dtype, format)
+    show.out.print(f"wrote {out}, {out.stat().st_size / 1e6:.1f} MB", soft_wrap=True, markup=False)
 
 
 @app.command()

@@ -20,6 +20,7 @@ def extra(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "safetensors"):
+        if error.name not in ("torch", "safetensors", "onnx"):
             raise
-        raise BadInput("stap", f"{error.name} is not installed", "pip install 'stap[train]'") from None
+        package = "onnx" if error.name == "onnx" else "train"
+        raise BadInput("stap", f"{error.name} is not installed", f"pip install 'stap[{package}]'") from None

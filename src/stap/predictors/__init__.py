@@ -32,7 +32,14 @@ def make(name: str) -> Predictor:
     return CLASSICAL[name]()
 
 
-def load_maker(path: Path) -> Callable[[], Predictor]:
-    """STAP with the model in a file, through torch: a fresh predictor at every call, one copy of the weights."""
+def load_maker(path: Path, protocol: str = "stream") -> Callable[[], Predictor]:
+    """STAP with the model in a file: a fresh predictor at every call, one copy of the weights.
+
+    Event by event it runs on the native engine; the paper's whole windows go through torch.
+    """
+    if protocol == "stream":
+        from stap.predictors.engine import EngineModel
+
+        return EngineModel(path).predictor
     maker: Callable[[], Predictor] = extra("stap.predictors.stap").load(path)
     return maker

@@ -92,10 +92,10 @@ class EngineModel:
             raise BadInput("engine settings", error.args[1], "check context, app_limit and kernels") from None
         return EnginePredictor(session)
 
-    def restore(self, snapshot: bytes) -> EnginePredictor:
-        """The predictor that a snapshot was taken of."""
+    def restore(self, snapshot: bytes, kernels: Kernels = "best") -> EnginePredictor:
+        """The predictor that a snapshot was taken of; "best" keeps its kernels, and with them every bit."""
         try:
-            return EnginePredictor(self._model.restore(snapshot))
+            return EnginePredictor(self._model.restore(snapshot, KERNELS.index(kernels)))
         except _engine.EngineError as error:
             raise BadInput("snapshot", error.args[1], "use a snapshot of this very model, or replay the log") from None
 

@@ -1,0 +1,184 @@
+"""STAP as an ONNX graph, with the key/value cache as inputs and outputs. Needs the package onnx.
+
+Inputs, for n new events after p old ones:
+    app, action (n,) int64; minutes (n,) float64, since the cache's first event; hour (n,) float32
+    past_keys, past_values (N, H, p, D) float32
+Outputs: logits (n, V); keys, values (N, H, p + n, D): the next call's past.
+
+The graph is written out by hand, in the order of model/transformer.py: nothing in it was guessed by an exporter.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from stap.files import replacing
+from stap.model.config import ModelConfig
+
+OPSET = 17
+ORDINAL_BASE = 10_000.0
+Arrays = dict[str, NDArray[np.float32]]
+
+
+class _Graph:
+    """Nodes and constants, each under a name of its own."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def constant(self, value: object, dtype: type = np.float32) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.array(value, dtype, order="C"), name))
+        return name
+
+    def op(self, kind: str, *inputs: str, out: str | None = None, **attributes: object) -> str:
+        name = out or f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+    def split(self, value: str, parts: int, axis: int) -> list[str]:
+        names = [f"v{len(self.nodes)}_{i}" for i in range(parts)]
+        self.nodes.append(helper.make_node("Split", [value], names, axis=axis))
+        return names
+
+    def linear(self, x: str, weight: NDArray[np.float32]) -> str:
+        return self.op("MatMul", x, self.constant(weight.T))
+
+    def norm(self, x: str, weight: NDArray[np.float32], eps: float) -> str:
+        mean = self.op("ReduceMean", self.op("Mul", x, x), axes=[-1], keepdims=1)
+        root = self.op("Sqrt", self.op("Add", mean, self.constant(eps)))
+        return self.op("Mul", self.op("Div", x, root), self.constant(weight))
+
+
+def _embed(g: _Graph, w: Arrays, dim: int) -> str:
+    """x (n, d): W_f multiplied into the tables, as in Transformer.embed."""
+    fuse = w["fuse.weight"].astype(np.float64)
+    for_app, for_action, for_hour = fuse[:, :dim], fuse[:, dim : 2 * dim], fuse[:, 2 * dim :]
+    angle = g.op("Mul", "hour", g.constant(2 * math.pi / 24))
+    circle = g.op(
+        "Concat", *(g.op("Unsqueeze", g.op(f, angle), g.constant([1], np.int64)) for f in ("Sin", "Cos")), axis=1
+    )
+    app = g.op("Gather", g.constant(w["embed_app.weight"] @ for_app.T), "app")
+    action = g.op("Gather", g.constant(w["embed_action.weight"] @ for_action.T), "action")
+    hour = g.op("MatMul", circle, g.constant((for_hour @ w["embed_hour.weight"]).T))
+    constant = g.constant(for_hour @ w["embed_hour.bias"] + w["fuse.bias"])
+    return g.op("Add", g.op("Add", app, action), g.op("Add", hour, constant))
+
+
+def _turns(g: _Graph, config: ModelConfig, index: str) -> tuple[str, str]:
+    """cos and sin (H, n, D/2): angles in float64 until they are within one turn."""
+    k = np.arange(config.head_dim // 2)
+    two_pi = g.constant(2 * math.pi, np.float64)
+
+    def angles(values: str, base: float, heads: int) -> list[str]:
+        column = g.op("Unsqueeze", values, g.constant([1], np.int64))
+        angle = g.op("Mul", column, g.constant(base ** (-2.0 * k / config.head_dim), np.float64))  # (n, D/2)
+        turn = g.op("Cast", g.op("Mod", angle, two_pi, fmod=1), to=TensorProto.FLOAT)
+        return [g.op("Unsqueeze", turn, g.constant([0], np.int64))] * heads
+
+    turned = angles("minutes", config.time_base, config.heads - config.ordinal_heads)
+    if config.ordinal_heads:
+        turned += angles(g.op("Cast", index, to=TensorProto.DOUBLE), ORDINAL_BASE, config.ordinal_heads)
+    every = g.op("Concat", *turned, axis=0)
+    return g.op("Cos", every), g.op("Sin", every)
+
+
+def _rotate(g: _Graph, x: str, cos: str, sin: str) -> str:
+    """x (H, n, D): the pair (x_k, x_{k + D/2}) turns by the k-th angle."""
+    a, b = g.split(x, 2, 2)
+    first = g.op("Sub", g.op("Mul", a, cos), g.op("Mul", b, sin))
+    second = g.op("Add", g.op("Mul", a, sin), g.op("Mul", b, cos))
+    return g.op("Concat", first, second, axis=2)
+
+
+def _attention(
+    g: _Graph, w: Arrays, config: ModelConfig, n: int, x: str, cos: str, sin: str, bias: str
+) -> tuple[str, str, str]:
+    """(out (n, d), keys, values (H, p + n, D)) of block n."""
+    block, heads, dim = f"blocks.{n}.", config.heads, config.head_dim
+    rows = g.op("Reshape", g.linear(x, w[block + "attention.qkv.weight"]), g.constant([0, 3 * heads, dim], np.int64))
+    query, key, value = g.split(g.op("Transpose", rows, perm=[1, 0, 2]), 3, 0)  # (H, n, D) each
+    if config.query_key_norm:
+        query = g.norm(query, w[block + "attention.query_norm.weight"], config.norm_eps)
+        key = g.norm(key, w[block + "attention.key_norm.weight"], config.norm_eps)
+    place = g.constant(n, np.int64)
+    keys = g.op("Concat", g.op("Gather", "past_keys", place), _rotate(g, key, cos, sin), axis=1)
+    values = g.op("Concat", g.op("Gather", "past_values", place), value, axis=1)
+    query = g.op("Mul", _rotate(g, query, cos, sin), g.constant(1 / math.sqrt(dim)))
+    scores = g.op("Add", g.op("MatMul", query, g.op("Transpose", keys, perm=[0, 2, 1])), bias)  # (H, n, p + n)
+    mixed = g.op("Transpose", g.op("MatMul", g.op("Softmax", scores, axis=-1), values), perm=[1, 0, 2])
+    flat = g.op("Reshape", mixed, g.constant([0, config.dim], np.int64))
+    return g.linear(flat, w[block + "attention.out.weight"]), keys, values
+
+
+def _feedforward(g: _Graph, w: Arrays, n: int, x: str) -> str:
+    gate, up = g.split(g.linear(x, w[f"blocks.{n}.feedforward.gate_up.weight"]), 2, 1)
+    silu = g.op("Mul", gate, g.op("Sigmoid", gate))
+    return g.linear(g.op("Mul", silu, up), w[f"blocks.{n}.feedforward.down.weight"])
+
+
+def build(config: ModelConfig, w: Arrays) -> onnx.ModelProto:
+    g = _Graph()
+    one = g.constant([1], np.int64)
+    past = g.op("Slice", g.op("Shape", "past_keys"), g.constant([2], np.int64), g.constant([3], np.int64))  # [p]
+    new = g.op("Shape", "app")  # [n]
+    whole = g.op("Add", past, new)
+    scalars = [g.op("Squeeze", value) for value in (past, whole)]
+    index = g.op("Range", *scalars, g.constant(1, np.int64))
+    # Row i sees the old events and the first i + 1 new ones.
+    seen = g.op("Range", g.constant(0, np.int64), scalars[1], g.constant(1, np.int64))
+    hidden = g.op("Greater", g.op("Unsqueeze", seen, g.constant([0], np.int64)), g.op("Unsqueeze", index, one))
+    bias = g.op("Where", hidden, g.constant(-1e30), g.constant(0.0))  # (n, p + n)
+    cos, sin = _turns(g, config, index)
+    x = _embed(g, w, config.dim)
+    kept: list[tuple[str, str]] = []
+    for n in range(config.layers):
+        normed = g.norm(x, w[f"blocks.{n}.attention_norm.weight"], config.norm_eps)
+        out, keys, values = _attention(g, w, config, n, normed, cos, sin, bias)
+        x = g.op("Add", x, out)
+        normed = g.norm(x, w[f"blocks.{n}.feedforward_norm.weight"], config.norm_eps)
+        x = g.op("Add", x, _feedforward(g, w, n, normed))
+        first = g.constant([0], np.int64)
+        kept.append((g.op("Unsqueeze", keys, first), g.op("Unsqueeze", values, first)))
+    for name, layers in (("keys", [k for k, _ in kept]), ("values", [v for _, v in kept])):
+        g.op("Concat", *layers, out=name, axis=0)
+    g.op("MatMul", g.norm(x, w["norm.weight"], config.norm_eps), g.constant(w["head.weight"].T), out="logits")
+    return _model(config, g)
+
+
+def _model(config: ModelConfig, g: _Graph) -> onnx.ModelProto:
+    def value(name: str, kind: int, *shape: int | str) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, kind, list(shape))
+
+    def cache(name: str, length: str) -> onnx.ValueInfoProto:
+        return value(name, TensorProto.FLOAT, config.layers, config.heads, length, config.head_dim)
+
+    inputs = [
+        value("app", TensorProto.INT64, "n"),
+        value("action", TensorProto.INT64, "n"),
+        value("minutes", TensorProto.DOUBLE, "n"),
+        value("hour", TensorProto.FLOAT, "n"),
+        cache("past_keys", "p"),
+        cache("past_values", "p"),
+    ]
+    outputs = [value("logits", TensorProto.FLOAT, "n", config.vocabulary), cache("keys", "q"), cache("values", "q")]
+    graph = helper.make_graph(g.nodes, "stap", inputs, outputs, g.constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="stap")
+    model.ir_version = 8
+    helper.set_model_props(model, {"config": config.to_json()})
+    return model
+
+
+def export(config: ModelConfig, tensors: Arrays, out: Path) -> None:
+    """Write the graph, beside and renamed."""
+    model = build(config, tensors)
+    onnx.checker.check_model(model, full_check=True)
+    with replacing(out) as draft:
+        draft.write_bytes(model.SerializeToString())
