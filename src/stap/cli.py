@@ -229,12 +229,14 @@ def train_(
 
 @app.command("export")
 def export_(
-    source: Annotated[Path, typer.Argument(metavar="RUN|FILE", help="A run's folder (its best model) or a model file.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN|FILE", help="A run's folder (its best model) or a model file.")
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Where it goes.")],
     dtype: Annotated[Literal["fp32", "fp16", "int8"], typer.Option(help="Of the large matrices.")] = "fp32",
-    format: Annotated[Literal["safetensors", "onnx"], typer.Option(help="onnx has the cache as inputs and outputs.")] = (
-        "safetensors"
-    ),
+    format: Annotated[
+        Literal["safetensors", "onnx"], typer.Option(help="onnx has the cache as inputs and outputs.")
+    ] = ("safetensors"),
 ) -> None:
     """Write a model as a smaller file for the engine, or as ONNX.
 

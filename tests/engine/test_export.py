@@ -1,0 +1,66 @@
+"""Exported files: what the engine reads is what it would have made itself; ONNX gives PyTorch's logits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+
+from stap.errors import BadInput
+from stap.model import export
+from stap.model.config import ModelConfig
+from stap.model.transformer import Cache
+from stap.predictors.engine import EngineModel, Settings
+
+from .reference import SMALL, person, saved, sharp
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8"])
+def test_exported_file_is_what_the_engine_makes_itself(tmp_path: Path, dtype: str) -> None:
+    source, out = saved(sharp(SMALL), tmp_path), tmp_path / "out.safetensors"
+    export.export(source, out, dtype)  # type: ignore[arg-type]
+    assert EngineModel(out).weights == dtype
+    stored = EngineModel(out).predictor(Settings(cache="fp32"))
+    converted = EngineModel(source, dtype).predictor(Settings(cache="fp32"))  # type: ignore[arg-type]
+    for event in person(40, 20):
+        stored.observe(event)
+        converted.observe(event)
+    assert np.array_equal(stored.logits(), converted.logits())
+    assert out.stat().st_size < {"fp32": 1.01, "fp16": 0.75, "int8": 0.6}[dtype] * source.stat().st_size
+
+
+@pytest.mark.parametrize(
+    "config",
+    [SMALL, ModelConfig(vocabulary=30, dim=24, layers=2, heads=3, hidden=20, query_key_norm=True, ordinal_heads=1)],
+)
+def test_onnx_gives_the_same_logits(tmp_path: Path, config: ModelConfig) -> None:
+    model = sharp(config)
+    (tmp_path / "run").mkdir()
+    saved(model, tmp_path / "run").rename(tmp_path / "run" / "best.safetensors")
+    out = tmp_path / "model.onnx"
+    export.export(tmp_path / "run", out, format="onnx")
+    session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
+    cache, rng = Cache(config, 64), np.random.default_rng(0)
+    past = [np.zeros((config.layers, config.heads, 0, config.head_dim), np.float32)] * 2
+    minutes = 29e6 + np.cumsum(rng.exponential(3e4, 20))
+    step = 0
+    for count in (3, 1, 1, 7, 8):
+        now = minutes[step : step + count]
+        app, action = rng.integers(config.vocabulary, size=count), rng.integers(2, size=count)
+        hour = (now % 1440 / 60).astype(np.float32)
+        with torch.inference_mode():
+            arrays = (torch.from_numpy(a)[None] for a in (app, action, now, hour))
+            wanted = model(*arrays, cache)[0].numpy()
+        feed = {"app": app, "action": action, "minutes": now - minutes[0], "hour": hour}
+        found, *past = session.run(None, feed | {"past_keys": past[0], "past_values": past[1]})
+        assert np.abs(found - wanted).max() < 1e-4
+        step += count
+        assert past[0].shape[2] == step
+
+
+def test_onnx_is_fp32_only(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="fp32"):
+        export.export(saved(sharp(SMALL), tmp_path), tmp_path / "m.onnx", "int8", "onnx")

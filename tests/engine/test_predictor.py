@@ -1,0 +1,105 @@
+"""The engine behind the predictors' Protocol: state, errors a person can cause, people with many apps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stap.errors import BadInput
+from stap.predictors import load_maker
+from stap.predictors.base import Event, Predictor
+from stap.predictors.engine import EngineModel, Settings
+
+from .reference import SMALL, person, saved, sharp
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return saved(sharp(SMALL), tmp_path)
+
+
+def test_is_a_predictor(path: Path) -> None:
+    predictor: Predictor = load_maker(path)()
+    assert predictor.rank(5) == []
+    predictor.observe(Event("mail", 1, 29e6, 8.0))
+    assert predictor.rank(5) == [("mail", 1.0)]
+    predictor.observe(Event("ابزار ✉", 1, 29e6 + 1, 8.02))
+    ranked = predictor.rank(5)
+    assert {app for app, _ in ranked} == {"mail", "ابزار ✉"}
+    assert sum(p for _, p in ranked) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("strategy", ["iswi", "reset", "re-prefill", "rolling"])
+@pytest.mark.parametrize("cut", [0, 1, 63, 64, 100, 128, 200, 333])
+def test_snapshot_goes_on_with_the_same_bits(path: Path, strategy: str, cut: int) -> None:
+    model = EngineModel(path, "int8")
+    one = model.predictor(Settings(strategy=strategy))  # type: ignore[arg-type]
+    events = person(400, 80)  # more apps than the model has indices for
+    for step, event in enumerate(events[:cut]):
+        one.observe(event)
+        if step % 3 == 0:
+            one.rank(1)
+        if step % 50 == 0:
+            one.catch_up(7)
+    two = model.restore(one.snapshot())
+    for event in events[cut:]:
+        one.observe(event)
+        two.observe(event)
+        assert one.rank(5) == two.rank(5)
+        assert np.array_equal(one.logits(), two.logits())
+
+
+def test_bad_input_is_named(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="No such file"):
+        EngineModel(tmp_path / "none")
+    (tmp_path / "text").write_text("no model at all, but longer than eight bytes")
+    with pytest.raises(BadInput, match="text: a header of"):
+        EngineModel(tmp_path / "text")
+    model = EngineModel(path)
+    with pytest.raises(BadInput, match="engine settings"):
+        model.predictor(Settings(context=7))
+    with pytest.raises(BadInput, match="snapshot"):
+        model.restore(b"nonsense")
+    with pytest.raises(BadInput, match="snapshot"):
+        EngineModel(path, "fp16").restore(model.predictor().snapshot())
+    predictor = model.predictor()
+    for event in (
+        Event("a", 1, float("nan"), 1.0),
+        Event("a", 1, float("inf"), 1.0),
+        Event("a", 1, 0.0, 24.0),
+        Event("a", 7, 0.0, 1.0),
+        Event("", 1, 0.0, 1.0),
+    ):
+        with pytest.raises(BadInput, match="event: "):
+            predictor.observe(event)
+    assert predictor.rank(3) == []
+
+
+def test_five_hundred_apps(path: Path) -> None:
+    """Past V apps the one unused for longest goes; the ranking holds only apps that still have an index."""
+    predictor = EngineModel(path).predictor()
+    events = person(3000, 500, seed=4)
+    recent: dict[str, None] = {}
+    for event in events:
+        predictor.observe(event)
+        recent.pop(event.app, None)
+        recent[event.app] = None
+    ranked = predictor.rank(1000)
+    assert {app for app, _ in ranked} == set(list(recent)[-SMALL.vocabulary :])
+    assert predictor.info()["forgotten"] > 400
+    assert sum(p for _, p in ranked) == pytest.approx(1, abs=1e-5)
+
+
+def test_memory_grows_with_the_history_and_then_stops(path: Path) -> None:
+    predictor = EngineModel(path).predictor(Settings(context=2048))
+    sizes = []
+    for step, event in enumerate(person(9000, 50)):
+        predictor.observe(event)
+        if step % 512 == 0:
+            predictor.catch_up(10_000)
+            sizes.append(predictor.info()["cache_bytes"])
+    assert sizes[0] * 3 < sizes[-1]
+    assert max(sizes) <= 3072 // 256 * sizes[0] + 2 * sizes[0]
+    assert sizes[-6:] == [sizes[-1]] * 6
