@@ -15,9 +15,8 @@ from stap.events import Corpus
 from stap.model import weights
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
-from stap.predictors import load_maker
 from stap.predictors.base import Event
-from stap.predictors.stap import Stap, StapMaker
+from stap.predictors.stap import Stap, StapMaker, load
 from stap.shuffle import OnlinePhi
 
 CONFIG = ModelConfig(vocabulary=10, context=16, dim=16, layers=2, heads=2, hidden=16, ordinal_heads=1)
@@ -136,7 +135,7 @@ def test_the_batched_paper_protocol_scores_every_labelled_event(model: Transform
 
 def test_both_protocols_run_from_a_file(model: Transformer, tmp_path: Path) -> None:
     weights.save(model, tmp_path / "m.safetensors")
-    makers = {"stap": load_maker(tmp_path / "m.safetensors")}
+    makers = {"stap": load(tmp_path / "m.safetensors")}
     for protocol in evaluate.PROTOCOLS:
         result = evaluate.run(corpus(), makers, protocol, 16, lambda _: None)
         assert result["predictors"]["stap"]["pooled"]["n"] > 0
