@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -38,7 +39,7 @@ class _Graph:
         self.constants.append(numpy_helper.from_array(np.array(value, dtype, order="C"), name))
         return name
 
-    def op(self, kind: str, *inputs: str, out: str | None = None, **attributes: object) -> str:
+    def op(self, kind: str, *inputs: str, out: str | None = None, **attributes: Any) -> str:
         name = out or f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
         return name
