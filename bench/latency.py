@@ -139,6 +139,7 @@ class Peers:
             self.donor.observe(event)
         self.at = step
         self.donor.rank(1)
+        self.donor.catch_up(10_000)
         scalar = self.full.restore(self.donor.snapshot(), "scalar")
         marks = []
         for event in self.events[step : step + REPEATS]:
@@ -188,18 +189,19 @@ def draw(run: Run, sizes: NDArray[np.int64], out: Path) -> None:
 
 # A session with both caches as full as they get: L and L/2 events.
 MEMORY = """
-import resource, sys
+import sys
+from pathlib import Path
 from stap.predictors.base import Event
 from stap.predictors.engine import EngineModel
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-before = peak()
+def kilobytes(name):
+    return int(next(line for line in Path("/proc/self/status").read_text().splitlines() if name in line).split()[1])
+before = kilobytes("VmRSS")
 predictor = EngineModel(sys.argv[1], "int8").predictor()
 for step in range(4 * 2048):
     predictor.observe(Event(f"app{step // 2 % 150}", 1 - step % 2, 29e6 + 8 * step, 12.0))
 predictor.rank(5)
 predictor.catch_up(10000)
-print(peak() - before)
+print((kilobytes("VmHWM") - before) / 1e3)
 """
 
 

@@ -184,7 +184,7 @@ stap_status stap_session_get_info(const stap_session* session, stap_session_info
              cache.taken - cache.dropped,
              s.pending(0) + s.pending(1),
              s.phi.forgotten,
-             s.pool.allocated * s.pool.layout.bytes,
+             s.pool.bytes,
              s.state.bytes + s.log.capacity() * sizeof(Event),
              s.kernels->name};
     return STAP_OK;

@@ -1,5 +1,9 @@
 #include "cache.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 
@@ -15,8 +19,9 @@ BlockLayout::BlockLayout(const Model& model, stap_dtype dtype_, uint32_t context
 std::unique_ptr<Block> Pool::take() {
     if (free.empty()) {
         auto block = std::make_unique<Block>();
-        block->data = buffer_new<uint8_t>(layout.bytes);
-        ++allocated;
+        if (unused == 0) add_slab();
+        block->data = slabs.back().get() + --unused * layout.bytes;
+        std::memset(block->data, 0, layout.bytes);  // only now does the system give memory for it
         return block;
     }
     std::unique_ptr<Block> block = std::move(free.back());
@@ -24,6 +29,22 @@ std::unique_ptr<Block> Pool::take() {
     std::memset(block->hidden, 0, sizeof block->hidden);
     block->any_hidden = false;
     return block;
+}
+
+void Pool::add_slab() {
+    constexpr size_t kHugePage = size_t(2) << 20, kSlab = size_t(8) << 20, kSmall = size_t(256) << 10;
+    const bool large = layout.bytes >= kSmall;
+    const size_t count = large ? std::max<size_t>(1, kSlab / layout.bytes) : 1, unit = large ? kHugePage : kAlign;
+    const size_t size = (count * layout.bytes + unit - 1) / unit * unit;
+    slabs.reserve(slabs.size() + 1);
+    void* memory = std::aligned_alloc(unit, size);
+    if (!memory) throw std::bad_alloc();
+#if defined(__linux__)
+    if (large) madvise(memory, size, MADV_HUGEPAGE);  // a wish: when it is refused, nothing changes but speed
+#endif
+    slabs.emplace_back(static_cast<uint8_t*>(memory));
+    unused = count;
+    bytes += size;
 }
 
 void Cache::reserve(uint32_t events, Pool& pool) {

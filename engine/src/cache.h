@@ -30,21 +30,28 @@ struct BlockLayout {
 };
 
 struct Block {
-    Buffer<uint8_t> data;
+    uint8_t* data = nullptr;  // in one of the pool's slabs
     uint64_t hidden[kBlock / 64] = {};  // a bit for every event that may not be attended to any more
     bool any_hidden = false;
 
     void hide(uint32_t event) { hidden[event / 64] |= uint64_t(1) << (event % 64), any_hidden = true; }
 };
 
-// The blocks of a session: those nobody uses wait here.
+// The blocks of a session: those nobody uses wait here. Large ones come several to a slab that the system may back with huge
+// pages: attention reads all of them for every event, and small pages would cost it a fifth of its time in address lookups.
 struct Pool {
     BlockLayout layout;
     std::vector<std::unique_ptr<Block>> free;
-    size_t allocated = 0;  // blocks, in use or free
+    std::vector<Buffer<uint8_t>> slabs;
+    size_t bytes = 0;   // of all slabs
+    size_t unused = 0;  // blocks of the last slab that were never taken
 
+    explicit Pool(const BlockLayout& layout_) : layout(layout_) {}
     std::unique_ptr<Block> take();
     void give(std::unique_ptr<Block> block) { free.push_back(std::move(block)); }
+
+   private:
+    void add_slab();
 };
 
 // Events first, first + 1, ... of the session, as one sequence. Of these `taken` were computed, and the first `dropped` of

@@ -90,7 +90,7 @@ struct Pass {
     }
 
     void store(uint32_t number, uint32_t h, uint32_t event, const float* key, const float* value) {
-        uint8_t* data = cache.block_of(event, size).data.get();
+        uint8_t* data = cache.block_of(event, size).data;
         const BlockLayout& layout = pool.layout;
         const uint32_t at = event % size;
         const float key_scale = kernels.store[layout.dtype](data + layout.keys(number, h) + at * layout.row, key, sizes.head);
@@ -126,7 +126,7 @@ struct Pass {
     // Row i's head h over the block's events from..to-1.
     void attend_block(uint32_t number, uint32_t h, uint32_t i, const Block& block, uint32_t from, uint32_t to) {
         const BlockLayout& layout = pool.layout;
-        const uint8_t* data = block.data.get();
+        const uint8_t* data = block.data;
         const size_t row = size_t(i) * model.config.heads + h, at = size_t(i) * sizes.attention + h * sizes.head;
         const Query query = {state.qkv.get() + size_t(i) * 3 * sizes.attention + h * sizes.head, state.whole_query.get() + at, state.query_scale[row]};
         const bool scaled = layout.dtype == STAP_I8;

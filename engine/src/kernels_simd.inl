@@ -155,7 +155,7 @@ void score_i8(float* scores, const Query& query, const void* keys, const float* 
     for (uint32_t j = 0; j < n; j += kWidth, key += size_t(kWidth) * size) {
         I sums[kWidth];
         for (int e = 0; e < kWidth; ++e) {
-            F::prefetch(key + size_t(e) * size + 1024);
+            F::prefetch(key + size_t(e) * size + 4096);
             sums[e] = I::zero();
             for (uint32_t i = 0; i < size; i += 32) sums[e] = I::dot(sums[e], key + size_t(e) * size + i, query.whole + i);
         }
@@ -187,7 +187,7 @@ inline void mix_slice(float* out, float keep, const float* weights, const T* val
     F sums[kWide / kWidth];
     for (int i = 0; i < kWide / kWidth; ++i) sums[i] = F::mul(F::load(out + i * kWidth), F::set(keep));
     for (uint32_t j = 0; j < n; ++j) {
-        F::prefetch(values + size_t(j) * size + 1024 / sizeof(T));
+        F::prefetch(values + size_t(j) * size + 4096 / sizeof(T));
         const F weight = F::set(scales ? weights[j] * scales[j] : weights[j]);
         for (int i = 0; i < kWide / kWidth; ++i) sums[i] = F::fma(weight, F::load(values + size_t(j) * size + i * kWidth), sums[i]);
     }

@@ -14,7 +14,7 @@ constexpr uint32_t kBacklog = 256; // rolling cannot skip events, so they may no
 }  // namespace
 
 Session::Session(std::shared_ptr<const Model> model_, const Kernels& kernels_, Schedule schedule_, stap_dtype cache, Phi phi_)
-    : model(std::move(model_)), kernels(&kernels_), schedule(schedule_), phi(std::move(phi_)), pool{BlockLayout(*model, cache, schedule.context), {}, 0},
+    : model(std::move(model_)), kernels(&kernels_), schedule(schedule_), phi(std::move(phi_)), pool(BlockLayout(*model, cache, schedule.context)),
       state(*model) {}
 
 uint32_t Session::pending(uint32_t cache) const {

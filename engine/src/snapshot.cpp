@@ -124,11 +124,11 @@ void visit_cache(const Session& s, const Cache& cache, Visit visit) {
         visit(block.hidden, sizeof block.hidden);
         for (uint32_t layer = 0; layer < s.model->config.layers; ++layer)
             for (uint32_t h = 0; h < layout.heads; ++h) {
-                visit(block.data.get() + layout.keys(layer, h), rows * layout.row);
-                visit(block.data.get() + layout.values(layer, h), rows * layout.row);
+                visit(block.data + layout.keys(layer, h), rows * layout.row);
+                visit(block.data + layout.values(layer, h), rows * layout.row);
                 if (layout.dtype != STAP_I8) continue;
-                visit(block.data.get() + layout.key_scales(layer, h), rows * sizeof(float));
-                visit(block.data.get() + layout.value_scales(layer, h), rows * sizeof(float));
+                visit(block.data + layout.key_scales(layer, h), rows * sizeof(float));
+                visit(block.data + layout.value_scales(layer, h), rows * sizeof(float));
             }
     }
 }
