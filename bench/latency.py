@@ -164,6 +164,7 @@ def by_length(path: Path) -> dict[int, float]:
         for event in events[:-20]:
             predictor.observe(event)
         predictor.rank(5)
+        predictor.catch_up(length)
         found[length] = float(np.median(Run(predictor, events[-20:], 0).cpu))
     return found
 
