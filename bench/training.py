@@ -4,8 +4,8 @@ Two workloads. Full windows: only kernels can gain. People's windows: as logs ha
 loop pads them all to L, as the paper describes, ours trims. Their lengths are invented: log-normal with the mean that
 LSApp publishes (599,635 usages of 292 users), about 73 % of them below 4096 events ("most", says the paper).
 
-Time is CPU time over the threads, not the clock: on a busy machine the clock measures the others. OMP_NUM_THREADS=1 then
-keeps threads from waiting for each other, which CPU time would count.
+Time is CPU time over the threads, not the clock: on a busy machine the clock measures the others. OMP_NUM_THREADS=1
+then keeps threads from waiting for each other, which CPU time would count.
 """
 
 from __future__ import annotations
