@@ -42,7 +42,11 @@ TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    out, _ = process.communicate(timeout=240)
+    try:
+        out, _ = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        process.terminate()  # torchrun takes its workers with it
+        pytest.fail(f"it hangs:\n{process.communicate(timeout=60)[0][-3000:]}")
     assert process.returncode == 0, out[-3000:]
     return out
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class World:
 @contextmanager
 def world() -> Iterator[World]:
     """Join the process group that torchrun describes, or be alone; nccl on GPUs, gloo elsewhere."""
-    size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+    size = int(os.environ.get("WORLD_SIZE", "1"))
     device = torch.device("cpu")
     if torch.cuda.is_available():
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
@@ -50,7 +52,13 @@ def world() -> Iterator[World]:
     if size == 1:
         yield World(0, 1, device)
         return
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    store, rank, size = next(rendezvous("env://"))
+    if os.environ.get("GROUP_WORLD_SIZE") == "1":
+        # torchrun keeps one store over all restarts, and in it the addresses of the dead. On one node the restarts have
+        # numbers to tell them apart; between nodes these may differ (docs/scale.md).
+        store = PrefixStore(f"restart {_restarts()}", store)
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size)
     try:
         yield World(rank, size, device)
     finally:
@@ -59,4 +67,8 @@ def world() -> Iterator[World]:
 
 def restarted() -> bool:
     """torchrun starts all workers anew after one has died: then the run goes on from its checkpoint."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+    return _restarts() > 0
+
+
+def _restarts() -> int:
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))

@@ -67,6 +67,7 @@ def train(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resum
         if here.writes:
             _draw(run)
             say_best(run.progress.best_loss, run.progress.best_epoch, folder / "best.safetensors")
+        here.wait()  # who leaves while a peer still works may abort on the way out
         return run.progress
 
 
