@@ -19,7 +19,6 @@ from stap.metrics import DEEPEST, MISS, intervals, summary
 from stap.predictors.base import Event, Predictor, Ranking
 from stap.windows import CONTEXT, VOCABULARY, Windows, cut, filter_users
 
-PROTOCOLS = ("stream", "paper")
 Maker = Callable[[], Predictor]
 Progress = Callable[[int], None]  # called with the number of usages just done
 

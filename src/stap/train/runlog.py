@@ -8,8 +8,6 @@ from typing import Any
 
 from stap.files import replacing
 
-PLATEAU = 5.0  # the paper's phenomenon epoch is where the training loss reaches this
-
 
 def append(path: Path, line: dict[str, Any]) -> None:
     with open(path, "a") as file:
