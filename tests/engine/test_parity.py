@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,22 @@ def test_ranking_is_that_of_the_torch_predictor(tmp_path: Path) -> None:
         found, wanted = ours.rank(5), theirs.rank(5)
         assert [app for app, _ in found] == [app for app, _ in wanted]
         assert [p for _, p in found] == pytest.approx([p for _, p in wanted], abs=1e-5)
+
+
+@pytest.mark.parametrize("ordinal", [0, 1])
+def test_more_apps_than_indices(tmp_path: Path, ordinal: int) -> None:
+    """A recycled index: the old app's events are hidden in both caches, in the engine and in torch alike."""
+    config = replace(SMALL, vocabulary=8, context=64, ordinal_heads=ordinal)
+    model, events = sharp(config), person(400, 14, seed=2)
+    ours, theirs = EngineModel(saved(model, tmp_path)).predictor(EXACT), Stap(model)
+    for event in events:
+        ours.observe(event)
+        theirs.observe(event)
+        ours.catch_up(config.context)  # torch, too, takes in what waits before an app loses its index
+        found, wanted = ours.rank(5), theirs.rank(5)
+        assert [app for app, _ in found] == [app for app, _ in wanted]
+        assert [p for _, p in found] == pytest.approx([p for _, p in wanted], abs=1e-5)
+    assert ours.info()["forgotten"] > 50
 
 
 @pytest.mark.parametrize(("weights", "cache", "most"), [("fp16", "fp16", 0.02), ("int8", "int8", 0.3)])

@@ -11,18 +11,33 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from stap.errors import BadInput
 from stap.events import Corpus
 from stap.iswi import plan
 from stap.model import weights
+from stap.model.config import ModelConfig
 from stap.model.score import ranks
 from stap.model.transformer import Cache, Transformer
 from stap.predictors.base import Event, Ranking
-from stap.shuffle import OnlinePhi
+from stap.shuffle import UNUSED, OnlinePhi
 from stap.windows import Windows
 
 CHUNK = 64  # a cache that need not answer takes its events so many at a time: far cheaper than one by one
+
+
+class ForgetfulCache(Cache):
+    """A cache whose events can be hidden: their keys and values stay, but nothing attends to them any more."""
+
+    def __init__(self, config: ModelConfig, capacity: int) -> None:
+        super().__init__(config, capacity)
+        self.app = torch.empty(capacity, dtype=torch.int64)  # the virtual index of each event; UNUSED: hidden
+
+    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        keys, values = super().append(layer, key, value)
+        seen = self.app[: keys.shape[2]] != UNUSED
+        return (keys, values) if seen.all() else (keys[:, :, seen], values[:, :, seen])
 
 
 class Inference:
@@ -30,7 +45,7 @@ class Inference:
 
     def __init__(self, model: Transformer) -> None:
         self._model = model
-        self._cache = Cache(model.config, model.config.context)
+        self._cache = ForgetfulCache(model.config, model.config.context)
         self._waiting: list[tuple[int, int, float, float]] = []
         self._logits = np.empty(0, np.float32)
 
@@ -49,9 +64,17 @@ class Inference:
         self._cache.clear()
         self._waiting.clear()
 
+    def forget(self, index: int) -> None:
+        """The index now means another app: what is known of the old one must not speak for it."""
+        if self._waiting:
+            self._take_in()
+        past = self._cache.app[: self._cache.length]
+        past[past == index] = UNUSED
+
     def _take_in(self) -> None:
         index, action, minutes, hour = zip(*self._waiting, strict=True)
         self._waiting.clear()
+        self._cache.app[self._cache.length : self._cache.length + len(index)] = torch.tensor(index)
         with torch.inference_mode():
             logits = self._model(
                 torch.tensor([index]),
@@ -66,8 +89,8 @@ class Inference:
 class Stap:
     """One person's STAP. A cache counts time from its own first event, so years of history cost no precision.
 
-    Past V apps a new one takes the index of the least recently used, whose old events then speak for the new app until
-    the caches have moved on.
+    Past V apps a new one takes the index of the least recently used, whose old events are hidden in the caches. The
+    engine does the same; events still waiting there (see its catch_up) are hidden before any other has seen them.
     """
 
     def __init__(self, model: Transformer, seed: int = 0) -> None:
@@ -83,7 +106,10 @@ class Stap:
         if self._full is not None:
             self._inferences[self._full].clear()
         step = plan(self._steps, self._half)
-        index, _ = self._phi.use(event.app)
+        index, loser = self._phi.use(event.app)
+        if loser is not None:
+            for inference in self._inferences:
+                inference.forget(index)
         self._used[index] = True
         for number in step.receives:
             self._inferences[number].receive(index, event)
