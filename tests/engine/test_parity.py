@@ -107,3 +107,10 @@ def test_twenty_thousand_events(tmp_path: Path, source: str) -> None:
         events = [event for pair in events_of(corpus, user, corpus.usages_of(user)) for event in pair][:20_000]
     model = sharp(config)
     agree(engine_logits(saved(model, tmp_path), events, EXACT), iswi_logits(model, events))
+
+
+@pytest.mark.slow
+def test_paper_sizes(tmp_path: Path) -> None:
+    """d = 256, 8 layers, L = 4096: caches change places at events 4096 and 6144."""
+    model, events = sharp(ModelConfig()), person(6400, 180)
+    agree(engine_logits(saved(model, tmp_path), events, EXACT), iswi_logits(model, events))
