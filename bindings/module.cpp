@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bandwidth.h"
+#include "bind_evidence.h"
 #include "stap.h"
 
 namespace nb = nanobind;
@@ -175,6 +176,7 @@ NB_MODULE(_engine, m) {
     m.def("version", &stap_version);
     m.def("read_bandwidth", &read_bandwidth, nb::arg("bytes"), nb::call_guard<nb::gil_scoped_release>());
     m.def("hour_of_day", &stap_hour_of_day, nb::arg("minutes"));
+    bind_evidence(m);
     nb::class_<Model>(m, "Model")
         .def_static("load", &load_file, nb::arg("path"), nb::arg("weights"), nb::rv_policy::take_ownership)
         .def_static("load_bytes", &load_bytes, nb::arg("data"), nb::arg("weights"), nb::rv_policy::take_ownership)

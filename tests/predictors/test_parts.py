@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stap.predictors import contexts
-from stap.predictors.contexts import Contexts, Successors
+from stap.predictors.contexts import FADE, Contexts, Successors
 from stap.predictors.fading import Fading
 from stap.predictors.hours import Hours
 from stap.predictors.mixer import BIAS_RATE, WEIGHT_RATE, Mixer
@@ -28,7 +28,7 @@ def test_successors_fade_as_if_every_count_was_multiplied() -> None:
     rng = np.random.default_rng(3)
     successors, plain = Successors(), np.zeros(5)
     for code in rng.integers(0, 5, 30_000).tolist():
-        successors.add(code)
+        successors.add(code, FADE)
         plain *= contexts.FADE
         plain[code] += 1.0
     kept = [successors.weights[code] / successors.unit for code in range(5)]
@@ -39,7 +39,7 @@ def test_successors_fade_as_if_every_count_was_multiplied() -> None:
 def test_successors_forget_the_faintest_when_there_are_too_many() -> None:
     successors = Successors()
     for code in range(contexts.SUCCESSORS + 1):
-        successors.add(code)
+        successors.add(code, FADE)
     assert sorted(successors.weights) == list(range(contexts.SUCCESSORS // 2 + 1, contexts.SUCCESSORS + 1))
     assert successors.total == pytest.approx(sum(successors.weights.values()))
 

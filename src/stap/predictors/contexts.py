@@ -25,8 +25,8 @@ class Successors:
         self.unit = 1.0
         self.total = 0.0
 
-    def add(self, code: int) -> None:
-        self.unit /= FADE
+    def add(self, code: int, fade: float) -> None:
+        self.unit /= fade
         self.weights[code] = self.weights.get(code, 0.0) + self.unit
         self.total += self.unit
         if len(self.weights) > SUCCESSORS or self.unit > _HUGE:
@@ -47,7 +47,8 @@ class Contexts:
     recently used go first, and no update ever walks over the others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, fade: float = FADE) -> None:
+        self._fade = fade
         self._young: dict[Context, Successors] = {}
         self._old: dict[Context, Successors] = {}
 
@@ -60,7 +61,7 @@ class Contexts:
             if len(self._young) >= GENERATION:
                 self._young, self._old = {}, self._young
             successors = self._young[context] = self._old.pop(context) if context in self._old else Successors()
-        successors.add(code)
+        successors.add(code, self._fade)
 
     def sharpen(self, prior: Floats, context: Context) -> Floats:
         """The prior's shares, corrected by what followed this context; the more varied that is, the more prior is left.
