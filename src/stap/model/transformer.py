@@ -16,11 +16,13 @@ Shapes: B windows, L events, d = dim, H heads, D = d / H values a head, V virtua
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor, nn
 
+from stap.model import attention
 from stap.model.config import ModelConfig
 
 ORDINAL_BASE = 10_000.0  # of the heads that turn by index: the usual one
@@ -73,6 +75,7 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.heads = config.heads
+        self.attend: Callable[[Tensor, Tensor, Tensor], Tensor] = attention.causal
         self.qkv = nn.Linear(config.dim, 3 * config.dim, bias=False)
         self.out = nn.Linear(config.dim, config.dim, bias=False)
         self.query_norm: nn.Module = nn.Identity()
@@ -87,13 +90,14 @@ class Attention(nn.Module):
         query = rotate(self.query_norm(query.float()), cos, sin).to(value.dtype).transpose(1, 2)  # (B, H, L, D)
         key = rotate(self.key_norm(key.float()), cos, sin).to(value.dtype).transpose(1, 2)
         value = value.transpose(1, 2)
-        mask = None
         if cache is not None:
             key, value = cache.append(layer, key, value)
-            if 1 < n < key.shape[2]:  # several new events after old ones: row i sees all the old and the first i new
-                mask = torch.ones(n, key.shape[2], dtype=torch.bool).tril(key.shape[2] - n)
-        causal = n == key.shape[2] and n > 1
-        y = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
+        past = key.shape[2] - n
+        if past:  # new events after old ones: row i sees all the old and the first i new
+            mask = torch.ones(n, past + n, dtype=torch.bool).tril(past) if n > 1 else None
+            y = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        else:
+            y = self.attend(query, key, value)
         out: Tensor = self.out(y.transpose(1, 2).reshape(b, n, d))
         return out
 
