@@ -26,7 +26,7 @@ class TrainConfig:
     epochs: int = 1200
     curriculum: tuple[tuple[int, int], ...] = ()  # (context, epochs): shorter windows first
     tokens_per_batch: int = 65_536  # events an optimiser step sees, whatever the context
-    tokens_at_once: int = 8_192  # events in one forward pass; gradients add up over the batch
+    tokens_at_once: int = 2_048  # events in one forward pass, few enough for a cache; gradients add up over the batch
     learning_rate: float = 3e-4
     weight_decay: float = 0.01
     warmup_steps: int = 0
