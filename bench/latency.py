@@ -1,9 +1,9 @@
 """`stap bench latency`: observe + rank at the paper's sizes, beside the paper's engine, PyTorch and onnxruntime.
 
 Every timing is CPU time of the one thread that works, so that a busy machine changes it little; weights are random.
-The engine goes through all 10,000 events. Its peers are slow, so each is timed at 60 of those events, evenly spaced,
-with a cache of exactly the length it has there; in turn, so that all see the same machine. Needs the extras train
-and onnx.
+The engine goes through all 10,000 events. Its peers are slow, so each is timed at 600 of those events, evenly spaced,
+with a cache of the length it has there and after one call to warm up; in turn, so that all see the same machine. Needs
+the extras train and onnx.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from stap.predictors.engine import EngineModel, EnginePredictor, Settings
 
 from .verdict import Figure, publish
 
-EVENTS, SAMPLES, REPEATS = 10_000, 60, 3
+EVENTS, SAMPLES = 10_000, 600
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16384)
 STRATEGIES = ("iswi", "reset", "re-prefill", "rolling")
 FIGURE = Path("latency.png")
@@ -80,15 +80,12 @@ class Run:
         self.memory = (info["cache_bytes"] + info["other_bytes"]) / 1e6
 
 
-def timed(work: Callable[[], object]) -> list[float]:
-    """REPEATS timings in milliseconds, after one to warm up."""
-    marks = []
+def timed(work: Callable[[], object]) -> float:
+    """Milliseconds of the second of two calls: the first warms up."""
     work()
-    for _ in range(REPEATS):
-        begin = thread_time()
-        work()
-        marks.append(1e3 * (thread_time() - begin))
-    return marks
+    begin = thread_time()
+    work()
+    return 1e3 * (thread_time() - begin)
 
 
 class Peers:
@@ -109,7 +106,7 @@ class Peers:
         self.donor = self.full.predictor(Settings(cache="fp32"))
         self.events, self.at = events, 0
 
-    def time_torch(self, held: int) -> list[float]:
+    def time_torch(self, held: int) -> float:
         def work() -> None:
             self.cache.length = held
             with torch.inference_mode():
@@ -119,7 +116,7 @@ class Peers:
 
         return timed(work)
 
-    def time_onnx(self, held: int) -> list[float]:
+    def time_onnx(self, held: int) -> float:
         keys = self.cache.keys[:, 0, :, :held].contiguous().numpy()
         values = self.cache.values[:, 0, :, :held].contiguous().numpy()
         one, hour = np.ones(1, np.int64), np.full(1, 12.0, np.float32)
@@ -133,7 +130,7 @@ class Peers:
         }
         return timed(lambda: np.argsort(-self.onnx.run(None, feed)[0][-1])[:5])
 
-    def time_scalar(self, step: int) -> list[float]:
+    def time_scalar(self, step: int) -> float:
         """The engine's plain loops in fp32: a session that took the events up to `step` goes on with them."""
         for event in self.events[self.at : step]:
             self.donor.observe(event)
@@ -141,13 +138,13 @@ class Peers:
         self.donor.rank(1)
         self.donor.catch_up(10_000)
         scalar = self.full.restore(self.donor.snapshot(), "scalar")
-        marks = []
-        for event in self.events[step : step + REPEATS]:
-            begin = thread_time()
-            scalar.observe(event)
+        coming = iter(self.events[step : step + 2])
+
+        def work() -> None:
+            scalar.observe(next(coming))
             scalar.rank(5)
-            marks.append(1e3 * (thread_time() - begin))
-        return marks
+
+        return timed(work)
 
 
 def quantiles(marks: Floats | list[float]) -> tuple[float, float, float]:
@@ -216,7 +213,7 @@ def run() -> dict[str, Any]:
 
 
 def _measure(path: Path, config: ModelConfig) -> dict[str, Any]:
-    events = person(EVENTS + REPEATS)
+    events = person(EVENTS + 1)
     sizes = contexts(EVENTS, config.context)
     model = EngineModel(path, "int8")
     helped = Run(model.predictor(), events[:EVENTS])
@@ -229,9 +226,9 @@ def _measure(path: Path, config: ModelConfig) -> dict[str, Any]:
     per_event = 2 * config.layers * (config.dim + 4 * config.heads)  # keys, values and their scales, in bytes
     for step in np.linspace(EVENTS // SAMPLES, EVENTS - 1, SAMPLES).astype(int).tolist():
         held = int(sizes[step])
-        marks["scalar fp32, the paper's engine"] += peers.time_scalar(step)
-        marks["PyTorch"] += peers.time_torch(held - 1)
-        marks["onnxruntime"] += peers.time_onnx(held - 1)
+        marks["scalar fp32, the paper's engine"].append(peers.time_scalar(step))
+        marks["PyTorch"].append(peers.time_torch(held - 1))
+        marks["onnxruntime"].append(peers.time_onnx(held - 1))
         size = model.weight_bytes + held * per_event
         bound.append(1e3 * size / _engine.read_bandwidth(size))
 
@@ -250,6 +247,8 @@ def _measure(path: Path, config: ModelConfig) -> dict[str, Any]:
             for q, v in zip(("p50", "p99", "max"), quantiles(alone_.cpu), strict=True)
         ),
     ]
+    figures.append(Figure("the engine was timed at", EVENTS, "events"))
+    figures.append(Figure("its peers at", SAMPLES, "of them"))
     for (name, times), least in zip(marks.items(), (10, 5, 3), strict=True):
         other50, other99, _ = quantiles(times)
         figures.append(Figure(f"{name}: p50", other50, "ms"))
