@@ -26,6 +26,8 @@ void check(stap_status status, const char* message = nullptr) {
     if (status != STAP_OK) throw EngineError{status, message && *message ? message : stap_error_string(status)};
 }
 
+constexpr size_t kMostRanked = 4096;  // more apps than a session keeps
+
 struct Model {
     stap_model* held = nullptr;
     Model(const Model&) = delete;
@@ -43,7 +45,7 @@ struct Session {
     uint32_t vocabulary;
     std::vector<stap_candidate> best;
     Session(const Session&) = delete;
-    Session(stap_session* session, uint32_t vocabulary_) : held(session), vocabulary(vocabulary_), best(vocabulary_) {}
+    Session(stap_session* session, uint32_t vocabulary_) : held(session), vocabulary(vocabulary_), best(kMostRanked) {}
     ~Session() { stap_session_free(held); }
 };
 
@@ -102,6 +104,17 @@ nb::list rank(Session& session, size_t k) {
         ranking.append(nb::make_tuple(nb::str(c.app, c.length), double(c.probability)));
     }
     return ranking;
+}
+
+double unseen(Session& session) {
+    float probability = 0;
+    stap_status status;
+    {
+        nb::gil_scoped_release release;
+        status = stap_session_unseen(session.held, &probability);
+    }
+    check(status);
+    return probability;
 }
 
 nb::ndarray<nb::numpy, float, nb::ndim<1>> logits(Session& session) {
@@ -182,6 +195,7 @@ NB_MODULE(_engine, m) {
         .def_static("load_bytes", &load_bytes, nb::arg("data"), nb::arg("weights"), nb::rv_policy::take_ownership)
         .def_prop_ro("vocabulary", [](const Model& model) { return model.info().vocabulary; })
         .def_prop_ro("context", [](const Model& model) { return model.info().context; })
+        .def_prop_ro("evidence", [](const Model& model) { return model.info().evidence; })
         .def_prop_ro("weights", [](const Model& model) { return int(model.info().weights); })
         .def_prop_ro("weight_bytes", [](const Model& model) { return model.info().weight_bytes; })
         .def("session", &new_session, nb::arg("strategy"), nb::arg("context"), nb::arg("cache"), nb::arg("kernels"), nb::arg("app_limit"),
@@ -190,6 +204,7 @@ NB_MODULE(_engine, m) {
     nb::class_<Session>(m, "Session")
         .def("observe", &observe, nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
         .def("rank", &rank, nb::arg("k"))
+        .def("unseen", &unseen)
         .def("logits", &logits)
         .def("index", &index_of, nb::arg("app"))
         .def("catch_up", &catch_up, nb::arg("most"))

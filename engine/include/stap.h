@@ -48,6 +48,7 @@ typedef enum stap_status {
 
 enum { STAP_CLOSE = 0, STAP_OPEN = 1 };
 enum { STAP_MOST_APP_BYTES = 4096 };
+#define STAP_NO_INDEX UINT32_MAX
 #define STAP_MOST_MINUTES 1e12 /* either side of zero: two million years */
 
 /* (Where an enumeration comes in from a caller it is declared int: any value may come, and wrong ones are refused.) */
@@ -73,6 +74,7 @@ typedef enum stap_kernels {
 
 typedef struct stap_model_info {
     uint32_t vocabulary, context, dim, layers, heads, hidden;
+    uint32_t evidence;     /* width of the evidence head; 0: the model has none */
     stap_dtype weights;    /* of the large matrices */
     uint64_t weight_bytes; /* held in memory, once for all sessions */
 } stap_model_info;
@@ -90,7 +92,7 @@ typedef struct stap_options {
 typedef struct stap_candidate {
     const char *app; /* not terminated; valid until the session's next observe */
     size_t length;
-    uint32_t index; /* the virtual index behind it */
+    uint32_t index; /* the virtual index behind it, or STAP_NO_INDEX: ranked by evidence alone */
     float probability;
 } stap_candidate;
 
@@ -101,7 +103,7 @@ typedef struct stap_session_info {
     uint32_t pending;      /* events that some cache still has to take */
     uint64_t forgotten;    /* apps that lost their index */
     uint64_t cache_bytes;  /* allocated for keys and values */
-    uint64_t other_bytes;  /* scratch and log */
+    uint64_t other_bytes;  /* scratch, log and evidence */
     const char *kernels;
 } stap_session_info;
 
@@ -126,9 +128,13 @@ STAP_API void stap_session_free(stap_session *session);
 STAP_API stap_status stap_session_observe(stap_session *session, const char *app, size_t length, int action,
                                           double minutes, double hour);
 
-/* The k most likely next apps among those seen, best first. Probabilities are a softmax over the virtual indices that apps
- * hold. count: how many were written. */
+/* The k most likely next apps among those seen, best first. count: how many were written. Of a pure model, probabilities are a
+ * softmax over the virtual indices that apps hold. A model with evidence ranks also apps that hold none, never the one that
+ * was opened last, and its probabilities sum to 1 together with that of stap_session_unseen. */
 STAP_API stap_status stap_session_rank(stap_session *session, size_t k, stap_candidate *best, size_t *count);
+
+/* How likely an app never seen before comes next ("none of these"); 0 for a model without evidence. */
+STAP_API stap_status stap_session_unseen(stap_session *session, float *probability);
 
 /* The logit of every virtual index, after the last event. `size` must be the vocabulary. */
 STAP_API stap_status stap_session_logits(stap_session *session, float *logits, size_t size);

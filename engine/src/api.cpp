@@ -120,7 +120,7 @@ stap_status stap_model_load_buffer(const void* data, size_t size, int weights, s
 stap_status stap_model_get_info(const stap_model* model, stap_model_info* info) {
     if (!model || !info) return STAP_ERROR_ARGUMENT;
     const Config& c = model->held->config;
-    *info = {c.vocabulary, c.context, c.dim, c.layers, c.heads, c.hidden, model->held->weights.layers[0].qkv.view.dtype, model->held->bytes};
+    *info = {c.vocabulary, c.context, c.dim, c.layers, c.heads, c.hidden, c.evidence, model->held->weights.layers[0].qkv.view.dtype, model->held->bytes};
     return STAP_OK;
 }
 
@@ -144,12 +144,17 @@ stap_status stap_session_observe(stap_session* session, const char* app, size_t 
     if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
     if (action != STAP_OPEN && action != STAP_CLOSE) return STAP_ERROR_ACTION;
     if (!(std::fabs(minutes) <= STAP_MOST_MINUTES) || !(hour >= 0 && hour < 24)) return STAP_ERROR_TIME;
-    return guarded([&] { session->held->observe({app, length}, action, minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f))); });
+    return guarded([&] { session->held->observe({app, length}, action, minutes, hour); });
 }
 
 stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count) {
     if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
     return guarded([&] { *count = session->held->rank(k, best); });
+}
+
+stap_status stap_session_unseen(stap_session* session, float* probability) {
+    if (!session || !probability) return STAP_ERROR_ARGUMENT;
+    return guarded([&] { *probability = float(session->held->unseen()); });
 }
 
 stap_status stap_session_logits(stap_session* session, float* logits, size_t size) {
@@ -185,7 +190,7 @@ stap_status stap_session_get_info(const stap_session* session, stap_session_info
              s.pending(0) + s.pending(1),
              s.phi.forgotten,
              s.pool.bytes,
-             s.state.bytes + s.log.capacity() * sizeof(Event),
+             s.state.bytes + s.log.capacity() * sizeof(Event) + (s.evidence ? s.evidence->bytes() : 0),
              s.kernels->name};
     return STAP_OK;
 }

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "evidence.h"
 #include "failure.h"
 
 namespace stap {
@@ -17,7 +18,7 @@ constexpr Whole kWholes[] = {
     {"vocabulary", &Config::vocabulary, 1, 4096}, {"context", &Config::context, 1, 1u << 20},
     {"dim", &Config::dim, 1, 4096},               {"layers", &Config::layers, 1, 128},
     {"heads", &Config::heads, 1, 128},            {"hidden", &Config::hidden, 1, 16384},
-    {"ordinal_heads", &Config::ordinal_heads, 0, 128},
+    {"ordinal_heads", &Config::ordinal_heads, 0, 128}, {"evidence", &Config::evidence, 0, 1024},
 };
 
 struct Real {
@@ -92,6 +93,17 @@ std::vector<TensorShape> config_tensors(const Config& config) {
     }
     tensors.push_back({"norm.weight", {d}, false});
     tensors.push_back({"head.weight", {v, d}, true});
+    if (config.evidence) {
+        const uint64_t f = kStatistics, c = kContextValues, w = config.evidence;
+        for (const TensorShape& shape : std::vector<TensorShape>{
+                 {"statistic_mean", {f}, false},       {"statistic_scale", {f}, false},    {"context_mean", {c}, false},
+                 {"context_scale", {c}, false},        {"embed.weight", {d, c}, false},    {"gate.weight", {f, d + c}, false},
+                 {"gate.bias", {f}, false},            {"statistics.weight", {w, f}, false}, {"statistics.bias", {w}, false},
+                 {"rank.weight", {kRanks, w}, false},  {"state.weight", {w, d + c}, false}, {"hidden.weight", {w, w}, false},
+                 {"hidden.bias", {w}, false},          {"out.weight", {1, w}, false},      {"unseen.weight", {1, d + c}, false},
+                 {"unseen.bias", {1}, false},          {"scale", {2}, false}})
+            tensors.push_back({"evidence." + shape.name, shape.shape, false});
+    }
     return tensors;
 }
 

@@ -20,6 +20,7 @@ struct Config {
     double norm_eps = 1e-5;
     bool query_key_norm = false;
     uint32_t ordinal_heads = 0;  // the last so many heads turn by the event's index
+    uint32_t evidence = 0;       // width of the evidence head; 0: none
 
     uint32_t head_dim() const { return dim / heads; }  // D
 };

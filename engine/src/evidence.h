@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "archive.h"
 #include "contexts.h"
 
 namespace stap {
@@ -41,10 +42,16 @@ class Evidence {
     void statistics(uint32_t place, float* out) const;  // (kStatistics)
     void context(float* out) const;                     // (kContextValues)
 
-    template <typename Archive>
-    void archive(Archive& archive);
+    size_t bytes() const;  // held in memory, about
+
+    void save(Writer& out) const;
+    void load(Reader& in);  // into a fresh one; fails with STAP_ERROR_STATE
 
    private:
+    template <typename Archive, typename Self>
+    static void fields(Archive& archive, Self& self);
+    void check() const;
+
     struct App {
         std::string name;
         uint32_t serial = 0, rank = 0, count = 0, in_session = 0;

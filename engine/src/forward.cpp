@@ -29,7 +29,15 @@ struct Pass {
             const float angle = event.hour * float(kTurn / 24), s = std::sin(angle), c = std::cos(angle);
             float* x = state.x.get() + size_t(i) * sizes.d;
             for (uint32_t k = 0; k < sizes.d; ++k) x[k] = app[k] + action[k] + (s * w.hour[k] + c * w.hour[sizes.d + k]);
+            if (w.fusion) add_context(*w.fusion, event.context, x);
         }
+    }
+
+    void add_context(const Fusion& fusion, const float* context, float* x) {
+        float values[padded(kContextValues)] = {};
+        fusion.normalise_context(context, values);
+        kernels.matmul(state.normed.get(), sizes.d, values, padded(kContextValues), 1, fusion.embed_context.view, state.whole.get());
+        for (uint32_t k = 0; k < sizes.d; ++k) x[k] += state.normed[k];
     }
 
     // Angles in double until they are within one turn: exact for years of minutes.
@@ -197,6 +205,7 @@ RunState::RunState(const Model& model) {
     sin = floats(n * model.config.head_dim());
     scores = floats(kBlock + 16);
     logits = floats(s.vocabulary);
+    hidden = floats(s.d);
     whole = wholes(n * std::max({s.d, s.attention, s.hidden}));
     whole_query = wholes(n * s.attention);
     query_scale = floats(n * s.heads);
@@ -207,7 +216,7 @@ void forward(const Model& model, const Kernels& kernels, RunState& state, Pool& 
 }
 
 void forward_head(const Model& model, const Kernels& kernels, RunState& state, uint32_t row) {
-    float* x = state.normed.get();
+    float* x = state.hidden.get();
     kernels.rms_norm(x, state.x.get() + size_t(row) * model.sizes.d, model.weights.norm.get(), model.config.dim, model.sizes.d, float(model.config.norm_eps));
     kernels.matmul(state.logits.get(), model.sizes.vocabulary, x, model.sizes.d, 1, model.weights.head.view, state.whole.get());
 }

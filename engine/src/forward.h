@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cache.h"
+#include "evidence.h"
 #include "kernels.h"
 #include "model.h"
 
@@ -18,6 +19,7 @@ struct Event {
     float hour;
     uint16_t app;  // virtual index, or kUnknownApp: its index was given away
     uint8_t action;
+    float context[kContextValues] = {};  // the evidence's, of a model that has it
 };
 
 // Everything a pass writes to, n = kMostBatch rows each.
@@ -32,6 +34,7 @@ struct RunState {
     Buffer<float> cos, sin; // (n, 2, D / 2): by time, by index
     Buffer<float> scores;   // (kBlock + 16)
     Buffer<float> logits;   // (V)
+    Buffer<float> hidden;   // (d) what the logits came from
     Buffer<int16_t> whole;  // (n, widest): inputs of int8 matrices
     Buffer<int16_t> whole_query;  // (n, H, D)
     Buffer<float> query_scale;    // (n, H)
@@ -43,7 +46,7 @@ struct RunState {
 // Take the cache's next n events (at most kMostBatch). state.x then holds each one's last hidden state.
 void forward(const Model& model, const Kernels& kernels, RunState& state, Pool& pool, Cache& cache, const Event* events, uint32_t n);
 
-// state.logits = head(norm(x[row])).
+// state.hidden = norm(x[row]), state.logits = head(hidden).
 void forward_head(const Model& model, const Kernels& kernels, RunState& state, uint32_t row);
 
 }  // namespace stap

@@ -170,6 +170,36 @@ Layer load_layer(Loader& loader, const Model& model, uint32_t n, stap_dtype want
     return layer;
 }
 
+std::unique_ptr<const Fusion> load_fusion(Loader& loader, const Model& model) {
+    const uint32_t d = model.config.dim, w = model.config.evidence, f = kStatistics, c = kContextValues;
+    const auto spread = [](uint32_t n) { return Spread{1, n, padded(n)}; };
+    const auto matrix = [&](const char* name, uint32_t rows, uint32_t cols) {
+        return loader.matrix(std::string("evidence.") + name + ".weight", spread(rows), spread(cols), STAP_F32);
+    };
+    const auto vector = [&](const char* name, uint32_t size) { return loader.vector(std::string("evidence.") + name, padded(size)); };
+    auto fusion = std::make_unique<Fusion>();
+    fusion->statistic_mean = vector("statistic_mean", f);
+    fusion->statistic_scale = vector("statistic_scale", f);
+    fusion->context_mean = vector("context_mean", c);
+    fusion->context_scale = vector("context_scale", c);
+    fusion->embed_context = matrix("embed", d, c);
+    fusion->gate = matrix("gate", f, d + c);
+    fusion->gate_bias = vector("gate.bias", f);
+    fusion->statistics = matrix("statistics", w, f);
+    fusion->statistics_bias = vector("statistics.bias", w);
+    fusion->rank = vector("rank.weight", kRanks * w);
+    fusion->state = matrix("state", w, d + c);
+    fusion->hidden = matrix("hidden", w, w);
+    fusion->hidden_bias = vector("hidden.bias", w);
+    fusion->out = matrix("out", 1, w);
+    fusion->unseen = matrix("unseen", 1, d + c);
+    fusion->unseen_bias = loader.floats("evidence.unseen.bias")[0];
+    const std::vector<float> scale = loader.floats("evidence.scale");
+    fusion->blend_scale = scale[0];
+    fusion->logit_scale = scale[1];
+    return fusion;
+}
+
 std::vector<double> turns(double base, uint32_t head_dim) {
     std::vector<double> turn(head_dim / 2);
     for (uint32_t k = 0; k < turn.size(); ++k) turn[k] = std::pow(base, -2.0 * k / head_dim);
@@ -184,13 +214,14 @@ std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
     const Config& c = model->config = file.config;
     const Sizes s = model->sizes = Sizes(c);
     const double facts[] = {double(c.vocabulary), double(c.dim), double(c.layers), double(c.heads), double(c.hidden),
-                            c.time_base, c.norm_eps, double(c.query_key_norm), double(c.ordinal_heads), double(wanted)};
+                            c.time_base, c.norm_eps, double(c.query_key_norm), double(c.ordinal_heads), double(c.evidence), double(wanted)};
     model->fingerprint = hash_bytes(facts, sizeof facts, 0);
     Loader loader(source, file, *model);
     load_embeddings(loader, *model);
     for (uint32_t n = 0; n < c.layers; ++n) model->weights.layers.push_back(load_layer(loader, *model, n, wanted));
     model->weights.norm = loader.vector("norm.weight", s.d);
     model->weights.head = loader.matrix("head.weight", {1, c.vocabulary, s.vocabulary}, {1, c.dim, s.d}, wanted);
+    if (c.evidence) model->weights.fusion = load_fusion(loader, *model);
     model->time_turn = turns(c.time_base, c.head_dim());
     model->ordinal_turn = turns(kOrdinalBase, c.head_dim());
     return model;

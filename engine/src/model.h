@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config.h"
+#include "evidence.h"
 #include "kernels.h"
 #include "memory.h"
 #include "safetensors.h"
@@ -39,6 +40,28 @@ struct Layer {
     OwnedMatrix down;                // (d, hidden)
 };
 
+// How the evidence and the transformer speak together (fusion.py). A state is [hidden; context], (S = d + C).
+struct Fusion {
+    Buffer<float> statistic_mean, statistic_scale;  // (F)
+    Buffer<float> context_mean, context_scale;      // (C)
+    OwnedMatrix embed_context;                      // (d, C): into the transformer's input
+    OwnedMatrix gate;                               // (F, S): how much each statistic counts now
+    Buffer<float> gate_bias;                        // (F)
+    OwnedMatrix statistics;                         // (W, F)
+    Buffer<float> statistics_bias;                  // (W)
+    Buffer<float> rank;                             // (kRanks, W)
+    OwnedMatrix state;                              // (W, S)
+    OwnedMatrix hidden;                             // (W, W)
+    Buffer<float> hidden_bias;                      // (W)
+    OwnedMatrix out;                                // (1, W)
+    OwnedMatrix unseen;                             // (1, S): the logit of a first-ever app
+    float unseen_bias;
+    float blend_scale, logit_scale;  // of the blend's log probability, of the transformer's logit
+
+    void normalise_context(const float* context, float* out) const;
+    void normalise_statistics(const float* statistics, float* out) const;
+};
+
 struct Weights {
     // x = W_f [e_app; e_act; e_hour] + b_f with W_f multiplied into the tables: what is left is a sum of rows.
     Buffer<float> app;       // (V, d)
@@ -48,6 +71,7 @@ struct Weights {
     std::vector<Layer> layers;
     Buffer<float> norm;      // (d)
     OwnedMatrix head;        // (V, d)
+    std::unique_ptr<const Fusion> fusion;  // of a model with evidence
 };
 
 struct Model {

@@ -15,17 +15,25 @@ constexpr uint32_t kBacklog = 256; // rolling cannot skip events, so they may no
 
 Session::Session(std::shared_ptr<const Model> model_, const Kernels& kernels_, Schedule schedule_, stap_dtype cache, Phi phi_)
     : model(std::move(model_)), kernels(&kernels_), schedule(schedule_), phi(std::move(phi_)), pool(BlockLayout(*model, cache, schedule.context)),
-      state(*model) {}
+      state(*model) {
+    if (!model->config.evidence) return;
+    evidence = std::make_unique<Evidence>();
+    fused = std::make_unique<FusionState>(*model);
+}
 
 uint32_t Session::pending(uint32_t cache) const {
     return receives(cache) ? uint32_t(steps - caches[cache].first - caches[cache].taken) : 0;
 }
 
-void Session::observe(std::string_view app, int action, double minutes, float hour) {
+void Session::observe(std::string_view app, int action, double minutes, double hour) {
     bool recycled = false;
     const uint16_t index = phi.use(std::string(app), steps, recycled);
     if (recycled) forget(index);
-    const Event event = {minutes, hour, index, uint8_t(action)};
+    Event event = {minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f)), index, uint8_t(action)};
+    if (evidence) {
+        evidence->observe(app, action, minutes, hour);
+        evidence->context(event.context);
+    }
     if (log.size() < schedule.context)
         log.push_back(event);
     else
@@ -99,7 +107,31 @@ void Session::catch_up(size_t most) {
         while (most > 0 && pending(c) > 0) most -= take(c, uint32_t(std::min<size_t>(most, kMostBatch)));
 }
 
+// The answer of a model with evidence: apps by their fused scores, and the share of a first-ever one.
+void Session::fuse() {
+    const float* logit = logits();
+    if (fused_steps == steps) return;
+    fused->score(*model, *kernels, *evidence, phi, state.hidden.get(), logit, log[(steps - 1) % schedule.context].context, state.whole.get());
+    fused_steps = steps;
+}
+
+double Session::unseen() {
+    if (!evidence) return 0;
+    fuse();
+    return fused->unseen;
+}
+
 size_t Session::rank(size_t k, stap_candidate* best) {
+    if (evidence) {
+        fuse();
+        const size_t count = std::min(k, fused->ranking.size());
+        for (size_t i = 0; i < count; ++i) {
+            const FusionState::Scored& one = fused->ranking[i];
+            const std::string& app = evidence->name(one.place);
+            best[i] = {app.data(), app.size(), one.index, float(one.probability)};
+        }
+        return count;
+    }
     const float* logit = logits();
     std::vector<uint16_t> order;
     order.reserve(phi.slots.size());

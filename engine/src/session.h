@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "cache.h"
+#include "evidence.h"
 #include "forward.h"
+#include "fusion.h"
 #include "phi.h"
 #include "schedule.h"
 
@@ -21,16 +23,20 @@ struct Session {
     Pool pool;
     Cache caches[2];  // the second is ISWI's
     RunState state;
+    std::unique_ptr<Evidence> evidence;  // of a model that has it
+    std::unique_ptr<FusionState> fused;
     std::vector<Event> log;  // the last L events: that of a step is at step % L
     uint64_t steps = 0;      // events observed
     uint64_t ranked = 0;     // steps at the last ranking
     uint64_t answered = 0;   // steps that state.logits answers for
+    uint64_t fused_steps = 0;  // steps that `fused` answers for
 
     Session(std::shared_ptr<const Model> model, const Kernels& kernels, Schedule schedule, stap_dtype cache, Phi phi);
 
-    void observe(std::string_view app, int action, double minutes, float hour);
+    void observe(std::string_view app, int action, double minutes, double hour);
     const float* logits();  // (V) after the last event
     size_t rank(size_t k, stap_candidate* best);
+    double unseen();  // the probability that a first-ever app comes next
     void catch_up(size_t most);
 
     uint32_t active() const { return schedule.active(steps - 1); }
@@ -38,6 +44,7 @@ struct Session {
     uint32_t pending(uint32_t cache) const;  // events it has not taken yet
 
    private:
+    void fuse();
     void begin_stages();
     void forget(uint16_t index);
     void keep_pace();

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "failure.h"
+#include "archive.h"
 #include "hash.h"
 #include "session.h"
 
@@ -10,43 +10,7 @@ namespace stap {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'T', 'A', 'P', 'S', 'N', 'A', 'P'};
-constexpr uint32_t kVersion = 1;
-
-[[noreturn]] void damaged(const char* why) { fail(STAP_ERROR_STATE, std::string("snapshot: ") + why); }
-
-struct Writer {
-    std::vector<uint8_t> out;
-    void bytes(const void* data, size_t size) {
-        const auto* begin = static_cast<const uint8_t*>(data);
-        out.insert(out.end(), begin, begin + size);
-    }
-    template <typename T>
-    void put(T value) {
-        bytes(&value, sizeof value);
-    }
-};
-
-struct Reader {
-    const uint8_t* at;
-    size_t left;
-    void bytes(void* out, size_t size) {
-        if (size > left) damaged("it ends too soon");
-        if (size) std::memcpy(out, at, size);
-        at += size, left -= size;
-    }
-    template <typename T>
-    T get() {
-        T value;
-        bytes(&value, sizeof value);
-        return value;
-    }
-    template <typename T>
-    T below(T limit, const char* why) {
-        const T value = get<T>();
-        if (value >= limit) damaged(why);
-        return value;
-    }
-};
+constexpr uint32_t kVersion = 2;
 
 void put_phi(Writer& w, const Phi& phi) {
     w.put(uint32_t(phi.free.size()));
@@ -96,6 +60,7 @@ void put_log(Writer& w, const std::vector<Event>& log) {
         w.put(event.hour);
         w.put(event.app);
         w.put(event.action);
+        w.bytes(event.context, sizeof event.context);
     }
 }
 
@@ -107,6 +72,7 @@ void get_log(Reader& r, Session& s) {
         event.hour = r.get<float>();
         event.app = r.get<uint16_t>();
         event.action = r.below<uint8_t>(2, "an action that is none");
+        for (float& value : event.context) r.value(value);
         if (!(std::fabs(event.minutes) <= STAP_MOST_MINUTES) || !(event.hour >= 0 && event.hour < 24)) damaged("a time that is none");
         if (event.app != kUnknownApp && (event.app >= s.phi.slots.size() || !s.phi.slots[event.app].used)) damaged("an event of no app");
         s.log.push_back(event);
@@ -168,6 +134,7 @@ std::vector<uint8_t> session_snapshot(const Session& s) {
     w.put(s.ranked);
     w.put(s.answered);
     w.bytes(s.state.logits.get(), s.model->config.vocabulary * sizeof(float));
+    w.bytes(s.state.hidden.get(), s.model->config.dim * sizeof(float));
     put_phi(w, s.phi);
     put_log(w, s.log);
     for (const Cache& cache : s.caches) {
@@ -175,6 +142,7 @@ std::vector<uint8_t> session_snapshot(const Session& s) {
         w.put(cache.origin);
         visit_cache(s, cache, [&](const void* data, size_t size) { w.bytes(data, size); });
     }
+    if (s.evidence) s.evidence->save(w);
     w.put(hash_bytes(w.out.data(), w.out.size(), kVersion));
     return std::move(w.out);
 }
@@ -197,14 +165,17 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     const uint64_t steps = r.below<uint64_t>(uint64_t(1) << 31, "too many events");
     const uint64_t ranked = r.below<uint64_t>(steps + 1, "a ranking in the future");
     const uint64_t answered = r.below<uint64_t>(steps + 1, "an answer in the future");
-    std::vector<float> logits(model->config.vocabulary);
+    std::vector<float> logits(model->config.vocabulary), hidden(model->config.dim);
     r.bytes(logits.data(), logits.size() * sizeof(float));
+    r.bytes(hidden.data(), hidden.size() * sizeof(float));
     Phi phi = get_phi(r, model->config.vocabulary, steps);
     auto session = std::make_unique<Session>(std::move(model), *kernels, Schedule{strategy, context}, dtype, std::move(phi));
     session->steps = steps, session->ranked = ranked, session->answered = answered;
     std::memcpy(session->state.logits.get(), logits.data(), logits.size() * sizeof(float));
+    std::memcpy(session->state.hidden.get(), hidden.data(), hidden.size() * sizeof(float));
     get_log(r, *session);
     for (uint32_t c = 0; c < 2; ++c) get_cache(r, *session, c);
+    if (session->evidence) session->evidence->load(r);
     if (r.left != 0) damaged("bytes after its end");
     if (steps > 0 && session->pending(session->active()) == 0 && answered != steps) damaged("no answer to its last event");
     return session;

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from stap.errors import BadInput
+from stap.model.evidence import CONTEXT, RANKS, STATISTICS
 
 LARGEST = {  # far above anything useful, far below what a forged header needs to exhaust memory
     "vocabulary": 4096,
@@ -17,6 +18,7 @@ LARGEST = {  # far above anything useful, far below what a forged header needs t
     "heads": 128,
     "hidden": 16384,
 }
+MOST_EVIDENCE = 1024
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class ModelConfig:
     # Not in the paper, and off by default.
     query_key_norm: bool = False  # RMSNorm on every head's queries and keys: leaves the plateau sooner, at higher rates
     ordinal_heads: int = 0  # the last so many heads turn by the event's index instead of its time
+    evidence: int = 0  # width of the evidence head; 0: none
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -44,6 +47,8 @@ class ModelConfig:
         for name, most in LARGEST.items():
             if not 1 <= getattr(self, name) <= most:
                 raise _bad(f"{name} is {getattr(self, name)}, outside 1..{most}")
+        if not 0 <= self.evidence <= MOST_EVIDENCE:
+            raise _bad(f"evidence is {self.evidence}, outside 0..{MOST_EVIDENCE}")
         if self.dim % (2 * self.heads):
             raise _bad(f"dim {self.dim} does not give {self.heads} heads an even number of values each")
         if self.context % 2:
@@ -81,7 +86,32 @@ class ModelConfig:
             shapes[block + "feedforward.down.weight"] = (d, h)
         shapes["norm.weight"] = (d,)
         shapes["head.weight"] = (v, d)
+        if self.evidence:
+            shapes |= {f"evidence.{name}": shape for name, shape in self._evidence_tensors().items()}
         return shapes
+
+    def _evidence_tensors(self) -> dict[str, tuple[int, ...]]:
+        f, c, w = len(STATISTICS), len(CONTEXT), self.evidence
+        state = self.dim + c
+        return {
+            "statistic_mean": (f,),
+            "statistic_scale": (f,),
+            "context_mean": (c,),
+            "context_scale": (c,),
+            "embed.weight": (self.dim, c),
+            "gate.weight": (f, state),
+            "gate.bias": (f,),
+            "statistics.weight": (w, f),
+            "statistics.bias": (w,),
+            "rank.weight": (RANKS, w),
+            "state.weight": (w, state),
+            "hidden.weight": (w, w),
+            "hidden.bias": (w,),
+            "out.weight": (1, w),
+            "unseen.weight": (1, state),
+            "unseen.bias": (1,),
+            "scale": (2,),
+        }
 
     def parameters(self) -> int:
         return sum(prod(shape) for shape in self.tensors().values())

@@ -155,6 +155,10 @@ class Evidence(Blend):
             self._seen = max(event.minutes, self._opened)
         super()._close(event)
 
+    def recency(self, code: int) -> int:
+        """0: the current app, 1: the one before, ..."""
+        return self._latest.index(code)
+
     def statistics(self) -> NDArray[np.float64]:
         """(apps, STATISTICS)"""
         n = len(self.names)

@@ -8,7 +8,7 @@ What is notable:
 - attention never builds an L x L matrix; windows are padded at the end only, so the causal mask is all it needs
 - one class for training and inference: with a `Cache` it takes any number of new events and attends to the old ones
 - under bf16 autocast the residual stream, the norms and the rotation stay in float32
-- off by default (not in the paper): query-key RMSNorm, and some heads that turn by the event's index
+- off by default (not in the paper): query-key RMSNorm, some heads that turn by the event's index, and the evidence head
 
 Shapes: B windows, L events, d = dim, H heads, D = d / H values a head, V virtual indices.
 """
@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from stap.model import attention
 from stap.model.config import ModelConfig
+from stap.model.fusion import Fusion
 
 ORDINAL_BASE = 10_000.0  # of the heads that turn by index: the usual one
 
@@ -141,25 +142,30 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = nn.RMSNorm(config.dim, config.norm_eps)
         self.head = nn.Linear(config.dim, config.vocabulary, bias=False)
+        self.evidence = Fusion(config) if config.evidence else None
 
     def forward(self, app: Tensor, action: Tensor, minutes: Tensor, hour: Tensor, cache: Cache | None = None) -> Tensor:
         """(B, L) each: app and action int64, minutes float64, hour float32 -> logits (B, L, V)."""
+        logits: Tensor = self.head(self.states(self.embed(app, action, hour), minutes, cache))
+        return logits
+
+    def states(self, x: Tensor, minutes: Tensor, cache: Cache | None = None) -> Tensor:
+        """Embedded events (B, L, d) -> what the head reads, (B, L, d)."""
         past = cache.length if cache is not None else 0
         if cache is not None and not past:
             cache.origin = float(minutes[0, 0])
         origin = minutes[:, :1] if cache is None else cache.origin
-        index = torch.arange(past, past + app.shape[1], device=app.device)
+        index = torch.arange(past, past + x.shape[1], device=x.device)
         cos, sin = turns(minutes - origin, index, self.config)
-        x = self.embed(app, action, hour)
         for layer, block in enumerate(self.blocks):
             x = block(x, cos, sin, layer, cache)
         if cache is not None:
-            cache.length += app.shape[1]
-        logits: Tensor = self.head(self.norm(x))
-        return logits
+            cache.length += x.shape[1]
+        hidden: Tensor = self.norm(x)
+        return hidden
 
-    def embed(self, app: Tensor, action: Tensor, hour: Tensor) -> Tensor:
-        """x = W_f [e_app; e_act; e_hour] + b_f, (B, L, d).
+    def embed(self, app: Tensor, action: Tensor, hour: Tensor, context: Tensor | None = None) -> Tensor:
+        """x = W_f [e_app; e_act; e_hour] + b_f, (B, L, d); with evidence, its normalised context (B, L, C) is added.
 
         W_f acts on each part alone, so it is applied to the V + 2 table rows instead of to every event.
         """
@@ -167,8 +173,9 @@ class Transformer(nn.Module):
         angle = hour * (2 * math.pi / 24)
         circle = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (B, L, 2)
         constant = F.linear(self.embed_hour.bias, for_hour, self.fuse.bias)
-        return (  # in float32, also under autocast: the sum that every block adds to
+        x = (  # in float32, also under autocast: the sum that every block adds to
             F.embedding(app, F.linear(self.embed_app.weight, for_app)).float()
             + F.embedding(action, F.linear(self.embed_action.weight, for_action))
             + F.linear(circle, for_hour @ self.embed_hour.weight, constant)
         )
+        return x if self.evidence is None or context is None else x + self.evidence.embed(context)

@@ -66,6 +66,11 @@ class EngineModel:
         return self._model.context
 
     @property
+    def evidence(self) -> int:
+        """Width of the evidence head; 0: none."""
+        return self._model.evidence
+
+    @property
     def weights(self) -> str:
         return DTYPES[self._model.weights]
 
@@ -118,6 +123,13 @@ class EnginePredictor:
         except _engine.EngineError as error:
             if error.args[0] == NOTHING_OBSERVED:
                 return []
+            raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
+
+    def unseen(self) -> float:
+        """How likely an app never seen before comes next; 0 for a model without evidence."""
+        try:
+            return self._session.unseen()
+        except _engine.EngineError as error:
             raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
 
     def catch_up(self, most: int = 32) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from stap.errors import BadInput
@@ -18,6 +19,8 @@ from stap.events import Corpus
 from stap.iswi import plan
 from stap.model import weights
 from stap.model.config import ModelConfig
+from stap.model.evidence import Evidence
+from stap.model.fusion import CANDIDATES, LEAST
 from stap.model.score import ranks
 from stap.model.transformer import Cache, Transformer
 from stap.predictors.base import Event, Ranking
@@ -46,19 +49,19 @@ class Inference:
     def __init__(self, model: Transformer) -> None:
         self._model = model
         self._cache = ForgetfulCache(model.config, model.config.context)
-        self._waiting: list[tuple[int, int, float, float]] = []
-        self._logits = np.empty(0, np.float32)
+        self._waiting: list[tuple[int, int, float, float, NDArray[np.float32]]] = []
+        self._hidden = torch.empty(0)
 
-    def receive(self, index: int, event: Event) -> None:
-        self._waiting.append((index, event.action, event.minutes, event.hour))
+    def receive(self, index: int, event: Event, context: NDArray[np.float32]) -> None:
+        self._waiting.append((index, event.action, event.minutes, event.hour, context))
         if len(self._waiting) == CHUNK:
             self._take_in()
 
-    def predict(self) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-        """(V,) logits after the last event."""
+    def predict(self) -> Tensor:
+        """(d,) the hidden state after the last event: what the head reads."""
         if self._waiting:
             self._take_in()
-        return self._logits
+        return self._hidden
 
     def clear(self) -> None:
         self._cache.clear()
@@ -72,18 +75,18 @@ class Inference:
         past[past == index] = UNUSED
 
     def _take_in(self) -> None:
-        index, action, minutes, hour = zip(*self._waiting, strict=True)
+        index, action, minutes, hour, context = zip(*self._waiting, strict=True)
         self._waiting.clear()
         self._cache.app[self._cache.length : self._cache.length + len(index)] = torch.tensor(index)
+        model = self._model
         with torch.inference_mode():
-            logits = self._model(
-                torch.tensor([index]),
-                torch.tensor([action]),
-                torch.tensor([minutes], dtype=torch.float64),
-                torch.tensor([hour], dtype=torch.float32),
-                self._cache,
+            moment = None
+            if model.evidence is not None:
+                moment = model.evidence.normal_context(torch.from_numpy(np.stack(context))[None])
+            x = model.embed(
+                torch.tensor([index]), torch.tensor([action]), torch.tensor([hour], dtype=torch.float32), moment
             )
-        self._logits = logits[0, -1].numpy()
+            self._hidden = model.states(x, torch.tensor([minutes], dtype=torch.float64), self._cache)[0, -1]
 
 
 class Stap:
@@ -94,6 +97,9 @@ class Stap:
     """
 
     def __init__(self, model: Transformer, seed: int = 0) -> None:
+        self._model = model
+        self._evidence = Evidence() if model.evidence is not None else None
+        self._context = np.empty(0, np.float32)  # the evidence's, after the last event
         self._half = model.config.context // 2
         self._phi = OnlinePhi(model.config.vocabulary, seed)
         self._used = np.zeros(model.config.vocabulary, bool)
@@ -111,20 +117,58 @@ class Stap:
             for inference in self._inferences:
                 inference.forget(index)
         self._used[index] = True
+        if self._evidence is not None:
+            self._evidence.observe(event)
+            self._context = self._evidence.context().astype(np.float32)
         for number in step.receives:
-            self._inferences[number].receive(index, event)
+            self._inferences[number].receive(index, event, self._context)
         self._steps, self._active, self._full = self._steps + 1, step.predicts, step.clears
 
     def rank(self, k: int) -> Ranking:
-        """Softmax over V, restricted to the indices that phi uses, mapped back to names."""
+        """Softmax over V, restricted to the indices that phi uses, mapped back to names; or the evidence head's."""
         if not self._steps:
             return []
+        with torch.inference_mode():
+            hidden = self._inferences[self._active].predict()
+            logits = self._model.head(hidden)
+        if self._evidence is not None:
+            return self._fuse(self._evidence, hidden, logits)[0][:k]
         used = np.flatnonzero(self._used)
-        logits = self._inferences[self._active].predict()[used].astype(np.float64)
-        share = np.exp(logits - logits.max())
-        share /= share.sum()
+        share = _softmax(logits.numpy()[used].astype(np.float64))
         best = np.argsort(-share, kind="stable")[:k]
         return [(self._phi.invert(int(used[place])) or "", float(share[place])) for place in best]
+
+    def unseen(self) -> float:
+        """How likely an app never seen before comes next; 0 for a model without evidence."""
+        if self._evidence is None or not self._steps:
+            return 0.0
+        with torch.inference_mode():
+            hidden = self._inferences[self._active].predict()
+            return self._fuse(self._evidence, hidden, self._model.head(hidden))[1]
+
+    def _fuse(self, evidence: Evidence, hidden: Tensor, logits: Tensor) -> tuple[Ranking, float]:
+        """Every app but the current one with its probability, best first; and that of a first-ever app."""
+        fusion = self._model.evidence
+        assert fusion is not None
+        probability = evidence.probability()
+        order = [code for code in np.argsort(-probability, kind="stable").tolist() if code != evidence.current]
+        index = [self._phi.get(evidence.names[code]) for code in order]
+        held = torch.tensor([0.0 if i is None else float(logits[i]) for i in index])
+        rank = torch.tensor([evidence.recency(code) for code in order], dtype=torch.int64)
+        with torch.inference_mode():
+            moment = fusion.normal_context(torch.from_numpy(self._context)[None])
+            statistics = torch.from_numpy(evidence.statistics()[order].astype(np.float32))
+            fused = fusion(hidden[None], moment, statistics[None], rank[None], held[None])[0].double().numpy()
+        score = fusion.scale[0].item() * np.log(np.maximum(probability[order], LEAST))
+        score[:CANDIDATES] = fused[:-1][:CANDIDATES]
+        share = _softmax(np.append(score, fused[-1]))
+        best = np.argsort(-share[:-1], kind="stable")
+        return [(evidence.names[order[place]], float(share[place])) for place in best], float(share[-1])
+
+
+def _softmax(score: NDArray[np.float64]) -> NDArray[np.float64]:
+    share: NDArray[np.float64] = np.exp(score - score.max())
+    return share / share.sum()
 
 
 @dataclass(frozen=True)

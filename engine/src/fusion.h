@@ -1,0 +1,44 @@
+// The evidence head: every candidate's statistics, weighed by a gate that sees the moment, beside the transformer's logit.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "evidence.h"
+#include "kernels.h"
+#include "model.h"
+#include "phi.h"
+
+namespace stap {
+
+constexpr uint32_t kMostCandidates = 64;  // for the others the blend speaks alone
+
+struct FusionState {
+    struct Scored {
+        uint32_t place, index;  // in the evidence; in phi, or STAP_NO_INDEX
+        double probability;
+    };
+    std::vector<Scored> ranking;  // every app but the current one, best first
+    double unseen = 0;            // the probability of a first-ever app
+
+    explicit FusionState(const Model& model);
+
+    void score(const Model& model, const Kernels& kernels, const Evidence& evidence, const Phi& phi, const float* hidden, const float* logits,
+               const float* context, int16_t* scratch);
+
+   private:
+    void fuse(const Model& model, const Kernels& kernels, const Evidence& evidence, uint32_t first, uint32_t n, int16_t* scratch);
+
+    std::vector<uint32_t> places_;
+    std::vector<double> score_;
+    Buffer<float> state_;       // (S)
+    Buffer<float> gate_;        // (F)
+    Buffer<float> moment_;      // (W) what the state adds for every candidate
+    Buffer<float> ones_;        // (W)
+    Buffer<float> statistics_;  // (n, F)
+    Buffer<float> first_;       // (n, W)
+    Buffer<float> second_;      // (n, W)
+    Buffer<float> out_;         // (n, 1)
+};
+
+}  // namespace stap
