@@ -3,7 +3,8 @@
 torch's CPU kernel takes the keys 512 at a time, so a window of 512 events pays for the whole square. Here a block of
 queries meets only the keys up to its own end: 5/8 of the square at 512 events. Beyond `LONGEST` the kernel skips enough
 by itself, and is the faster one. No L x L matrix is held: the backward pass computes each block's weights anew from the
-logarithm of its sums. Powers are of 2, which torch computes twice as fast as those of e.
+logarithm of its sums. With several threads each of the many small products would wait for all of them, which on a busy
+machine takes far longer than the products: blocks are for one thread a process. Powers are of 2, which torch computes twice as fast as those of e.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ LONGEST = 1024  # events
 
 def causal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """(B, H, L, D) each: event i attends to events 0..i. By blocks where that is faster, else by torch's kernel."""
-    in_blocks = query.device.type == "cpu" and query.dtype == torch.float32 and 1 < query.shape[2] <= LONGEST
-    return (blocks if in_blocks and not torch.compiler.is_compiling() else whole)(query, key, value)
+    suits = query.device.type == "cpu" and query.dtype == torch.float32 and 1 < query.shape[2] <= LONGEST
+    in_blocks = suits and not torch.compiler.is_compiling() and torch.get_num_threads() == 1
+    return (blocks if in_blocks else whole)(query, key, value)
 
 
 def whole(query: Tensor, key: Tensor, value: Tensor) -> Tensor:

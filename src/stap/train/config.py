@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from stap.errors import BadInput
 from stap.files import replacing
 from stap.model.config import ModelConfig
+from stap.train import folds
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,7 @@ class TrainConfig:
         """ "2/5" -> (2, 5); None where nobody is held out."""
         if not self.fold:
             return None
-        found = re.fullmatch(r"(\d{1,3})/(\d{1,3})", self.fold)
-        if not found or not 1 <= int(found[1]) <= int(found[2]) or int(found[2]) < 2:
-            raise BadInput("--fold", f"{self.fold!r} is no fold", "write 1/5 to 5/5 for the fifths")
-        return int(found[1]), int(found[2])
+        return folds.parse(self.fold)
 
     def context_of(self, epoch: int) -> int:
         """Which window length an epoch (from 0) trains on."""

@@ -1,0 +1,31 @@
+"""Who trains and who is held out, by user: the same people for every model of a fold."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from stap.errors import BadInput
+from stap.events import Corpus
+from stap.windows import split_users
+
+
+def parse(fold: str) -> tuple[int, int]:
+    """ "2/5" -> (2, 5)"""
+    found = re.fullmatch(r"(\d{1,3})/(\d{1,3})", fold)
+    if not found or not 1 <= int(found[1]) <= int(found[2]) or int(found[2]) < 2:
+        raise BadInput("--fold", f"{fold!r} is no fold", "write 1/5 to 5/5 for the fifths")
+    return int(found[1]), int(found[2])
+
+
+def hold_out(corpus: Corpus, fold: str, seed: int = 0) -> tuple[Corpus, Corpus]:
+    """(training, held out); without a fold everybody trains."""
+    everybody = np.arange(len(corpus.users))
+    if not fold:
+        return corpus, corpus.select(everybody[:0])
+    number, parts = parse(fold)
+    if parts > len(corpus.users):
+        raise BadInput("--fold", f"{parts} folds of {len(corpus.users)} users", "give more logs, or fewer folds")
+    out = split_users(len(corpus.users), [1] * parts, seed)[number - 1]
+    return corpus.select(np.setdiff1d(everybody, out)), corpus.select(np.sort(out))
