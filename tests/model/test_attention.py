@@ -91,15 +91,19 @@ def test_it_holds_no_square_matrix() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "dtype", "expected"),
+    ("length", "dtype", "threads", "expected"),
     [
-        (LONGEST, torch.float32, "blocks"),
-        (LONGEST + 1, torch.float32, "whole"),
-        (64, torch.bfloat16, "whole"),
+        (LONGEST, torch.float32, 1, "blocks"),
+        (LONGEST, torch.float32, 2, "whole"),
+        (LONGEST + 1, torch.float32, 1, "whole"),
+        (64, torch.bfloat16, 1, "whole"),
     ],
 )
-def test_who_is_asked(monkeypatch: pytest.MonkeyPatch, length: int, dtype: torch.dtype, expected: str) -> None:
+def test_who_is_asked(
+    monkeypatch: pytest.MonkeyPatch, length: int, dtype: torch.dtype, threads: int, expected: str
+) -> None:
     asked: list[str] = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     for name in ("blocks", "whole"):
         monkeypatch.setattr(attention, name, lambda *_, name=name: asked.append(name))
     causal(*(torch.empty(1, 1, length, 2, dtype=dtype) for _ in range(3)))
