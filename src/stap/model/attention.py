@@ -4,7 +4,8 @@ torch's CPU kernel takes the keys 512 at a time, so a window of 512 events pays 
 queries meets only the keys up to its own end: 5/8 of the square at 512 events. Beyond `LONGEST` the kernel skips enough
 by itself, and is the faster one. No L x L matrix is held: the backward pass computes each block's weights anew from the
 logarithm of its sums. With several threads each of the many small products would wait for all of them, which on a busy
-machine takes far longer than the products: blocks are for one thread a process. Powers are of 2, which torch computes twice as fast as those of e.
+machine takes far longer than the products: blocks are for one thread a process. Powers are of 2, which torch computes
+twice as fast as those of e.
 """
 
 from __future__ import annotations
