@@ -171,7 +171,9 @@ class Evidence(Blend):
             prior if key is None else table.sharpen(prior, key)
             for prior, key, table in zip(priors, self._keys(), tables, strict=True)
         ]
-        by_usage, by_minute = (np.array(counts) for counts in zip(*(self._faded(app) for app in self.apps), strict=True))
+        by_usage, by_minute = (
+            np.array(counts) for counts in zip(*(self._faded(app) for app in self.apps), strict=True)
+        )
         after = self._rank_after[_bucket(self._last_rank)]
         rows = np.empty((n, len(STATISTICS)))
         for code, app in enumerate(self.apps):

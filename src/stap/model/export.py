@@ -52,6 +52,9 @@ def export(source: Path, out: Path, dtype: Dtype = "fp32", format: Format = "saf
     config = weights.read_config(path)
     tensors = load_file(path)
     if format == "onnx":
+        if config.evidence:
+            why = "ONNX carries the transformer alone, and this model ranks with its evidence head"
+            raise BadInput(str(path), why, "export it as safetensors")
         if dtype != "fp32":
             raise BadInput(str(out), f"ONNX is written in fp32, not {dtype}", "leave --dtype out")
         extra("stap.model.onnx").export(config, {name: t.float().numpy() for name, t in tensors.items()}, out)

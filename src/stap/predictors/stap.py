@@ -140,8 +140,10 @@ class Stap:
 
     def unseen(self) -> float:
         """How likely an app never seen before comes next; 0 for a model without evidence."""
-        if self._evidence is None or not self._steps:
+        if self._evidence is None:
             return 0.0
+        if not self._steps:
+            return 1.0
         with torch.inference_mode():
             hidden = self._inferences[self._active].predict()
             return self._fuse(self._evidence, hidden, self._model.head(hidden))[1]
@@ -168,7 +170,8 @@ class Stap:
 
 def _softmax(score: NDArray[np.float64]) -> NDArray[np.float64]:
     share: NDArray[np.float64] = np.exp(score - score.max())
-    return share / share.sum()
+    share /= share.sum()
+    return share
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from stap.model import weights
 from stap.model.transformer import Transformer
 
 MOMENTS = ("exp_avg", "exp_avg_sq")  # AdamW's state, a tensor each for every weight
+AVERAGE = "average"
 _REMEDY = "start anew in another folder"
 
 
@@ -34,8 +36,16 @@ class Progress:
     best_epoch: int = 0
 
 
-def save(path: Path, model: Transformer, optimiser: torch.optim.AdamW, progress: Progress) -> None:
+def save(
+    path: Path,
+    model: Transformer,
+    optimiser: torch.optim.AdamW,
+    progress: Progress,
+    average: Mapping[str, Tensor] | None = None,
+) -> None:
+    """`average`: the mean of the weights over the last steps, where a run keeps one."""
     tensors: dict[str, Tensor] = dict(model.state_dict())
+    tensors |= {f"{AVERAGE}.{name}": tensor for name, tensor in (average or {}).items()}
     for name, parameter in model.named_parameters():
         for moment in MOMENTS:
             state = optimiser.state.get(parameter, {}).get(moment)
@@ -48,15 +58,23 @@ def save(path: Path, model: Transformer, optimiser: torch.optim.AdamW, progress:
     weights.write(tensors, metadata, path)
 
 
-def load(path: Path, model: Transformer, optimiser: torch.optim.AdamW, data: str) -> Progress:
-    """Put weights and moments back in place, after checking that they belong to this model and this data."""
+def load(
+    path: Path,
+    model: Transformer,
+    optimiser: torch.optim.AdamW,
+    data: str,
+    average: dict[str, Tensor] | None = None,
+) -> Progress:
+    """Put weights, moments and average back in place, after checking that they belong to this model and this data."""
     where = str(path)
     header = weights.read_header(path)
     if header.metadata.get("format") != weights.CHECKPOINT or header.config(where) != model.config:
         raise BadInput(where, "not a checkpoint of this run", _REMEDY)
     shapes = model.config.tensors()
-    moments = {f"{moment}.{name}": shape for name, shape in shapes.items() for moment in MOMENTS}
-    weights.check(header, shapes | moments, where)
+    learned = {name: shapes[name] for name, _ in model.named_parameters()}
+    moments = {f"{moment}.{name}": shape for name, shape in learned.items() for moment in MOMENTS}
+    averages = {} if average is None else {f"{AVERAGE}.{name}": shape for name, shape in shapes.items()}
+    weights.check(header, shapes | moments | averages, where)
     try:
         progress = Progress(**json.loads(header.metadata["progress"]))
     except (KeyError, TypeError, ValueError):
@@ -65,6 +83,8 @@ def load(path: Path, model: Transformer, optimiser: torch.optim.AdamW, data: str
         raise BadInput(where, "the run was started on other data", f"give the same logs, or {_REMEDY}")
     tensors = load_file(path)
     model.load_state_dict({name: tensors[name] for name in shapes})
+    if average is not None:
+        average.update({name: tensors[f"{AVERAGE}.{name}"] for name in shapes})
     if progress.steps:
         for name, parameter in model.named_parameters():
             state = {moment: tensors[f"{moment}.{name}"].to(parameter.device) for moment in MOMENTS}

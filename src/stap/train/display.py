@@ -33,6 +33,22 @@ def board(total: int, done: int, epochs: int, show: bool) -> Iterator[Board]:
         yield update
 
 
+@contextmanager
+def steps_bar(total: int, done: int) -> Iterator[Callable[[int, float, float], None]]:
+    """A bar over a recipe's steps: the loss, and the blend's on the same positions."""
+    columns = (
+        TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
+        BarColumn(),
+        TextColumn("loss {task.fields[loss]:.3f} (blend {task.fields[blend]:.3f})"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(elapsed_when_finished=False, compact=True),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=total, completed=done, loss=float("nan"), blend=float("nan"))
+        yield lambda steps, loss, blend: bar.update(task, completed=steps, loss=loss, blend=blend)
+
+
 def say_people(split: dict[str, list[str]], users: Sequence[str], vocabulary: int) -> None:
     """Who trains, and who was left out and why, on standard error."""
     text = ", ".join(f"{len(names)} for {part}" for part, names in split.items() if names)

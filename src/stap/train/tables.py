@@ -1,7 +1,7 @@
 """People as training sees them: every usage's evidence, computed once by the engine, and windows cut from it.
 
-A position is a usage: after its close (sometimes already after its open), which app comes next? The answer is one of the
-CANDIDATES likeliest by the blend, or an app never seen before. Where it is a known app beyond the candidates, the
+A position is a usage: after its close (sometimes already after its open), which app comes next? The answer is one of
+the CANDIDATES likeliest by the blend, or an app never seen before. Where it is a known app beyond the candidates, the
 position is skipped.
 """
 
@@ -101,7 +101,9 @@ def collate(chosen: Sequence[Window], vocabulary: int, rng: Random, shuffle: boo
     return Moments(*(np.stack(arrays) for arrays in zip(*pieces, strict=True)))
 
 
-def _encode(window: Window, usages: int, vocabulary: int, rng: Random, shuffle: bool) -> tuple[NDArray[np.generic], ...]:
+def _encode(
+    window: Window, usages: int, vocabulary: int, rng: Random, shuffle: bool
+) -> tuple[NDArray[np.generic], ...]:
     table, low, high = window
     phi = draw_phi(table, low, high, vocabulary, rng) if shuffle else np.arange(table.apps) % vocabulary
     rows = np.minimum(np.arange(low, low + usages), high - 1)  # past its end a window repeats its last usage

@@ -1,0 +1,88 @@
+"""The recipe of the shipped model as one value: `stap recipe` reruns it, `--without` leaves one of its parts out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stap.errors import BadInput
+from stap.model.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What training depends on besides its data."""
+
+    model: ModelConfig = field(
+        default_factory=lambda: ModelConfig(
+            context=512, dim=96, layers=3, heads=4, hidden=192, query_key_norm=True, ordinal_heads=2, evidence=64
+        )
+    )
+    seed: int = 0  # of folds, weights, people, windows and phi
+    fold: str = ""  # "2/5": the second fifth of the users is held out
+    prior_steps: int = 300  # on people of the prior alone, first
+    steps: int = 1200  # in all
+    prior_share: float = 0.35  # of the usages, once real people come in
+    augmented: float = 0.5  # of the real logs change every time they come up
+    prior_people: int = 120  # drawn anew for every round
+    windows_per_step: int = 10
+    learning_rate: float = 2e-3
+    warmup_steps: int = 50
+    weight_decay: float = 0.05
+    clip: float = 1.0
+    average: float = 0.99  # of the weights: what is left of the past after a step
+    dropped_statistics: float = 0.1  # of a position's statistics are hidden from the head
+    shuffle: bool = True
+    transformer: bool = True  # False: the head sees evidence and context only
+    real: bool = True
+    checkpoint_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or not 0 <= self.prior_steps <= self.steps:
+            raise BadInput(
+                "recipe", f"{self.steps} steps, {self.prior_steps} of them on the prior", "give --steps more"
+            )
+
+    @property
+    def usages(self) -> int:
+        """In a window."""
+        return self.model.context // 2
+
+
+def without(recipe: Recipe, part: str) -> Recipe:
+    """The same recipe with one thing taken away: a row of the ablation table."""
+    changes: dict[str, dict[str, Any]] = {
+        "evidence": {"model": replace(recipe.model, evidence=0)},
+        "transformer": {"transformer": False},
+        "shuffle": {"shuffle": False},
+        "prior": {"prior_steps": 0, "prior_share": 0.0},
+        "real": {"prior_steps": recipe.steps, "real": False},
+        "context": {"model": replace(recipe.model, context=32), "windows_per_step": 16 * recipe.windows_per_step},
+        "augmentation": {"augmented": 0.0},
+        "averaging": {"average": 0.0},
+    }
+    if part not in changes:
+        raise BadInput("--without", f"no part {part!r}", f"choose one of {', '.join(changes)}")
+    return replace(recipe, **changes[part])
+
+
+PARTS = ("evidence", "transformer", "shuffle", "prior", "real", "context", "augmentation", "averaging")
+TINY = Recipe(
+    model=ModelConfig(
+        vocabulary=64,
+        context=64,
+        dim=16,
+        layers=1,
+        heads=2,
+        hidden=32,
+        query_key_norm=True,
+        ordinal_heads=1,
+        evidence=16,
+    ),
+    steps=30,
+    prior_steps=10,
+    prior_people=6,
+    windows_per_step=8,
+    warmup_steps=5,
+)
+PRESETS = {"shipped": Recipe(), "tiny": TINY}

@@ -1,0 +1,66 @@
+"""Train the rival: LightGBM on the same evidence, the same context and the same people as the model.
+
+A row is a candidate at a position, its label whether it came next. Positions whose answer is no candidate say nothing
+of the order among candidates and are left out, as is what a heavy user has beyond POSITIONS: people shall count alike.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+from numpy.typing import NDArray
+
+from stap.errors import BadInput
+from stap.evaluate import Progress
+from stap.events import Bools, Corpus
+from stap.files import replacing
+from stap.predictors.gbdt import CANDIDATES, FEATURES, features
+from stap.prior.log import Log
+from stap.train.tables import Random, logs_of, tabulate
+
+POSITIONS = 2500  # of a user
+TREES = 300
+SETTINGS: dict[str, Any] = {
+    "objective": "binary",
+    "num_leaves": 31,
+    "learning_rate": 0.05,
+    "min_data_in_leaf": 300,
+    "feature_fraction": 0.4,
+    "bagging_fraction": 0.6,
+    "bagging_freq": 1,
+    "lambda_l2": 10.0,
+    "max_bin": 127,
+    "num_threads": 1,
+    "deterministic": True,
+    "force_row_wise": True,  # otherwise a stopwatch decides, and with it the last bits
+    "verbosity": -1,
+}
+
+
+def train(corpus: Corpus, out: Path, seed: int = 0, trees: int = TREES, progress: Progress = lambda _: None) -> None:
+    """Write the ranker of these people as LightGBM's text; `progress` hears of every tree."""
+    with replacing(out) as draft:  # first of all: a place that cannot be written to is heard of before the work
+        tables = [rows(log, np.random.default_rng([seed, user])) for user, log in enumerate(logs_of(corpus))]
+        matrices = [matrix for matrix, _ in tables if len(matrix)]
+        if not matrices:
+            raise BadInput("log", "nothing to train on: no user comes back to an app", "use a longer log")
+        label = np.concatenate([came for _, came in tables]).astype(np.float32)
+        settings = SETTINGS | {"seed": seed}
+        data = lightgbm.Dataset(matrices, label, feature_name=list(FEATURES), params=settings)
+        booster = lightgbm.train(settings, data, trees, callbacks=[lambda _: progress(1)])
+        booster.save_model(draft)
+
+
+def rows(log: Log, rng: Random) -> tuple[NDArray[np.float32], Bools]:
+    """(rows, FEATURES) of one person, position by position, and (rows,) whether the candidate came next."""
+    table = tabulate(log, rng, candidates=CANDIDATES)
+    answered = np.flatnonzero((table.answer >= 0) & (table.answer < CANDIDATES))
+    chosen = np.sort(rng.permutation(answered)[:POSITIONS])
+    context = table.context[chosen, np.where(table.at_open[chosen], 0, 1)]
+    every = features(table.statistics[chosen], table.rank[chosen], context)  # (positions, K, FEATURES)
+    present = table.candidate[chosen] >= 0
+    came = np.arange(CANDIDATES) == table.answer[chosen, None]
+    return every[present], came[present]
