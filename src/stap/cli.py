@@ -22,6 +22,7 @@ from stap.predictors import CLASSICAL, load_maker, make
 from stap.prior import compare
 from stap.prior.figure import draw_comparison
 from stap.train import config as train_config
+from stap.train.folds import hold_out
 from stap.windows import CONTEXT
 
 app = typer.Typer(
@@ -38,7 +39,8 @@ SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave bad rows o
 KeepSystem = Annotated[bool, typer.Option("--keep-system", help="Keep launchers and system UI.")]
 Users = Annotated[str | None, typer.Option("--users", help="Only these users, comma-separated.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
-Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(CLASSICAL)}, stap.")]
+Ranker = Annotated[Path | None, typer.Option("--ranker", metavar="FILE", help="The trees that `gbdt` predicts with.")]
+Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(CLASSICAL)}, stap, gbdt.")]
 Model = Annotated[Path | None, typer.Option("--model", metavar="FILE", help="The model that `stap` predicts with.")]
 
 ALL = ",".join(CLASSICAL)
@@ -65,6 +67,13 @@ def _maker(name: str, model: Path | None, protocol: str = "stream") -> evaluate.
     if model is None:
         raise BadInput("predictors", "stap predicts with a model", "give one with --model FILE")
     return load_maker(model, protocol)
+
+
+def _gbdt(ranker: Path | None) -> evaluate.Maker:
+    if ranker is None:
+        raise BadInput("predictors", "gbdt predicts with the trees of `stap rival`", "give them with --ranker FILE")
+    maker: evaluate.Maker = extra("stap.predictors.gbdt").load(ranker)
+    return maker
 
 
 def _write_json(figures: dict[str, Any], path: Path | None) -> None:
@@ -145,6 +154,7 @@ def evaluate_(
     logs: Logs,
     predictors: Names = ALL,
     model: Model = None,
+    ranker: Ranker = None,
     protocol: Annotated[Literal["stream", "paper"], typer.Option(help="See docs/protocol.md.")] = "stream",
     context: Annotated[int, typer.Option(min=2, help="Window length in events (paper protocol).")] = CONTEXT,
     by_user: Annotated[bool, typer.Option("--by-user", help="Print HR@1 of every user too.")] = False,
@@ -159,7 +169,8 @@ def evaluate_(
 
     Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
     """
-    makers = {name: _maker(name, model, protocol) for name in predictors.split(",")}
+    names = predictors.split(",")
+    makers = {name: _gbdt(ranker) if name == "gbdt" else _maker(name, model, protocol) for name in names}
     table = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
     with show.progress("evaluating", len(makers) * len(table)) as tick:
         result = evaluate.run(from_table(table), makers, protocol, context, tick)
@@ -225,6 +236,31 @@ def train_(
     loop = extra("stap.train.loop")
     table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
     loop.train(from_table(table), settings, out, ", ".join(data), resume)
+
+
+@app.command("rival")
+def rival_(
+    data: Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The trees, as LightGBM's text.")],
+    fold: Annotated[str, typer.Option(metavar="K/N", help="Hold out the K-th of N parts of the users.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Of the folds, the positions and the trees.")] = 0,
+    format: Format = None,
+    zone: Zone = None,
+    skip_bad_rows: SkipBad = False,
+    keep_system: KeepSystem = False,
+    users: Users = None,
+) -> None:
+    """Train `gbdt`, boosted trees on the same evidence as the model; needs `pip install 'stap[train]'`.
+
+    Example: `stap rival --data phones.parquet --fold 1/5 --out gbdt.txt`, then
+    `stap evaluate others.parquet --predictors blend,gbdt --ranker gbdt.txt`
+    """
+    rival = extra("stap.train.rival")
+    table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
+    training, _ = hold_out(from_table(table), fold, seed)
+    with show.progress("growing trees", rival.TREES) as tick:
+        rival.train(training, out, seed, progress=tick)
+    show.out.print(f"wrote {out}, trained on {len(training.users):,} users", soft_wrap=True, markup=False)
 
 
 @app.command("export")

@@ -16,11 +16,11 @@ class BadInput(Exception):  # noqa: N818 - it names what is bad; every error is 
 
 
 def extra(module: str) -> Any:
-    """Import one of our modules that needs torch, or say how to get it."""
+    """Import one of our modules that needs torch or LightGBM, or say how to get it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "safetensors", "onnx"):
+        if error.name not in ("torch", "safetensors", "onnx", "lightgbm"):
             raise
         package = "onnx" if error.name == "onnx" else "train"
         raise BadInput("stap", f"{error.name} is not installed", f"pip install 'stap[{package}]'") from None
