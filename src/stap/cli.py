@@ -19,10 +19,12 @@ from stap.errors import BadInput, extra
 from stap.events import from_table
 from stap.files import replacing
 from stap.predictors import CLASSICAL, load_maker, make
+from stap.predictors.base import ForeseesUnseen
 from stap.prior import compare
 from stap.prior.figure import draw_comparison
 from stap.train import config as train_config
 from stap.train.folds import hold_out
+from stap.weights import shipped
 from stap.windows import CONTEXT
 
 app = typer.Typer(
@@ -41,9 +43,12 @@ Users = Annotated[str | None, typer.Option("--users", help="Only these users, co
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
 Ranker = Annotated[Path | None, typer.Option("--ranker", metavar="FILE", help="The trees that `gbdt` predicts with.")]
 Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(CLASSICAL)}, stap, gbdt.")]
-Model = Annotated[Path | None, typer.Option("--model", metavar="FILE", help="The model that `stap` predicts with.")]
+Model = Annotated[
+    Path | None,
+    typer.Option("--model", metavar="FILE", help="What `stap` predicts with, instead of the shipped model."),
+]
 
-ALL = ",".join(CLASSICAL)
+ALL = ",".join([*CLASSICAL, "stap"])
 BENCHES = {"import": "imports", "windows": "windows", "stream": "stream", "training": "training", "latency": "latency"}
 
 
@@ -60,13 +65,11 @@ def _read(paths: list[str], users: str | None, options: sources.Options) -> sour
 
 
 def _maker(name: str, model: Path | None, protocol: str = "stream") -> evaluate.Maker:
-    """Predictors by name; `stap` needs a model, and, for whole windows, torch."""
-    if name != "stap":
-        make(name)  # an unknown name is better heard of before a minute of work
-        return partial(make, name)
-    if model is None:
-        raise BadInput("predictors", "stap predicts with a model", "give one with --model FILE")
-    return load_maker(model, protocol)
+    """Predictors by name; `stap` is the shipped model, or the one in a file."""
+    if name == "stap":
+        return load_maker(model or shipped(), protocol)
+    make(name)  # an unknown name is better heard of before a minute of work
+    return partial(make, name)
 
 
 def _gbdt(ranker: Path | None) -> evaluate.Maker:
@@ -185,7 +188,7 @@ def predict(
     logs: Logs,
     user: Annotated[str | None, typer.Option("--user", help="Whose next app; needed when the log has several.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, max=200, help="How many apps.")] = 5,
-    predictor: Annotated[str, typer.Option("--predictor", help=f"One of {', '.join(CLASSICAL)}, stap.")] = "blend",
+    predictor: Annotated[str, typer.Option("--predictor", help=f"One of {', '.join(CLASSICAL)}, stap.")] = "stap",
     model: Model = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     format: Format = None,
@@ -193,7 +196,7 @@ def predict(
     skip_bad_rows: SkipBad = False,
     keep_system: KeepSystem = False,
 ) -> None:
-    """Rank the apps that come next, after the log's last event.
+    """Rank the apps that come next, after the log's last event; and say how likely it is one never seen before.
 
     Example: `stap predict my.parquet -k 3`
     """
@@ -203,11 +206,12 @@ def predict(
         people = ", ".join(table["user"].unique().sort()[:5])
         raise BadInput(", ".join(logs), "several users in it", f"choose one with --user ({people}, ...)")
     ranked = evaluate.rank_now(from_table(table), ranker, k)
+    unseen = ranker.unseen() if isinstance(ranker, ForeseesUnseen) else None
     if json:
-        print_json = [{"app": name, "probability": probability} for name, probability in ranked]
-        show.out.print_json(data=print_json)
+        best = [{"app": name, "probability": probability} for name, probability in ranked]
+        show.out.print_json(data={"ranking": best, "unseen": unseen})
     else:
-        show.out.print(show.ranking(ranked))
+        show.out.print(show.ranking(ranked, unseen=unseen))
 
 
 @app.command("train")
@@ -285,19 +289,18 @@ def export_(
 @app.command()
 def demo(
     seconds: Annotated[float, typer.Option(help="How long the replay may take on a screen.", min=0)] = 8.0,
+    model: Model = None,
 ) -> None:
     """Replay four weeks of an invented person's phone: live top 5, then a table of all predictors.
 
     Example: `stap demo --seconds 3`
     """
     corpus = from_table(sources.read([DEMO_LOG]).table)
-    played = list(moments(corpus, 0, make("blend")))
-    show.out.print(
-        f"Four weeks of a phone, {len(corpus.app):,} usages of {len(corpus.apps[0])} apps; `blend` predicts."
-    )
+    makers = {name: _maker(name, model) for name in ALL.split(",")}
+    played = list(moments(corpus, 0, makers["stap"]()))
+    show.out.print(f"Four weeks of a phone, {len(corpus.app):,} usages of {len(corpus.apps[0])} apps; `stap` predicts.")
     show.replay(played, seconds)
-    with show.progress("evaluating", len(CLASSICAL) * len(corpus.app)) as tick:
-        makers = {name: partial(make, name) for name in CLASSICAL}
+    with show.progress("evaluating", len(makers) * len(corpus.app)) as tick:
         result = evaluate.run(corpus, makers, "stream", CONTEXT, tick)
     show.out.print(show.evaluation(result))
     show.out.print("Your own log: [bold]stap evaluate FILE[/] (docs: README.md)")

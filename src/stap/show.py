@@ -100,13 +100,15 @@ def comparison(summary: dict[str, Any]) -> RenderableType:
     return Group(table, Text(note))
 
 
-def ranking(ranked: Ranking, came: str | None = None) -> Table:
-    """Apps with their probabilities as bars; the one that came is marked."""
+def ranking(ranked: Ranking, came: str | None = None, unseen: float | None = None) -> Table:
+    """Apps with their probabilities as bars; the one that came is marked. unseen: the share of a first-ever app."""
     table = Table.grid(padding=(0, 1))
     for place, (app, probability) in enumerate(ranked, 1):
         style = "bold green" if app == came else ""
         bar = "█" * round(30 * probability)
         table.add_row(f"{place}.", Text(app, style=style), f"{100 * probability:5.1f} %", Text(bar, style="cyan"))
+    if unseen is not None:
+        table.add_row("", Text("an app never seen before", style="dim"), f"{100 * unseen:5.1f} %")
     return table
 
 

@@ -1,4 +1,4 @@
-"""The classical predictors by name. Each call makes a fresh one: one person, one predictor."""
+"""The predictors by name. Each call makes a fresh one: one person, one predictor."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ CLASSICAL: dict[str, Callable[[], Predictor]] = {
 def make(name: str) -> Predictor:
     """A fresh predictor for one person."""
     if name not in CLASSICAL:
-        raise BadInput("predictors", f"no predictor {name!r}", f"known are {', '.join(CLASSICAL)}")
+        raise BadInput("predictors", f"no predictor {name!r}", f"known are {', '.join(CLASSICAL)}, stap")
     return CLASSICAL[name]()
 
 
 def load_maker(path: Path, protocol: str = "stream") -> Callable[[], Predictor]:
     """STAP with the model in a file: a fresh predictor at every call, one copy of the weights.
 
-    Event by event it runs on the native engine; the paper's whole windows go through torch.
+    Event by event it runs on the native engine. The paper's whole windows go through torch, many at a time, unless the
+    model has evidence: that is kept event by event.
     """
-    if protocol == "stream":
-        from stap.predictors.engine import EngineModel
+    from stap.predictors.engine import EngineModel
 
-        return EngineModel(path).predictor
+    model = EngineModel(path)
+    if protocol == "stream" or model.evidence:
+        return model.predictor
     maker: Callable[[], Predictor] = extra("stap.predictors.stap").load(path)
     return maker

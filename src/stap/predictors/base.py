@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 Ranking = list[tuple[str, float]]  # best first, strictly ordered: a predictor breaks its own ties
 
@@ -26,4 +26,13 @@ class Predictor(Protocol):
 
     def rank(self, k: int) -> Ranking:
         """At most k apps with their probabilities, best first."""
+        ...
+
+
+@runtime_checkable
+class ForeseesUnseen(Protocol):
+    """A predictor that leaves a share for what it cannot rank."""
+
+    def unseen(self) -> float:
+        """How likely an app never observed comes next."""
         ...

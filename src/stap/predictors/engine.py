@@ -116,6 +116,9 @@ class EnginePredictor:
             self._session.observe(event.app, event.action, event.minutes, event.hour)
         except _engine.EngineError as error:
             raise BadInput("event", error.args[1], f"mend {event}") from None
+        except TypeError:
+            why = "its app is no text, or its time no number"
+            raise BadInput("event", why, f"mend {event}") from None
 
     def rank(self, k: int) -> Ranking:
         try:
@@ -130,6 +133,8 @@ class EnginePredictor:
         try:
             return self._session.unseen()
         except _engine.EngineError as error:
+            if error.args[0] == NOTHING_OBSERVED:
+                return 1.0
             raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
 
     def catch_up(self, most: int = 32) -> int:

@@ -1,0 +1,106 @@
+"""STAP in three lines: load, say what was opened and closed, ask what comes next. torch is not needed.
+
+    predictor = Predictor.load()
+    predictor.opened("Mail", datetime.now())
+    predictor.rank(5)
+
+A Predictor is one person's; `fresh` gives the next person one over the same weights.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+import polars as pl
+
+from stap import usage
+from stap.errors import BadInput
+from stap.evaluate import events_of
+from stap.events import CLOSE, DAY, OPEN, from_table
+from stap.files import replacing
+from stap.predictors.base import Event, Ranking
+from stap.predictors.engine import EngineModel
+from stap.weights import shipped
+
+When = datetime | float  # the person's wall clock: a time, or minutes since 1970 (or any other midnight)
+
+_EPOCH = datetime(1970, 1, 1)
+
+
+class Predictor:
+    """One person's history, and what they will open next."""
+
+    def __init__(self, model: EngineModel) -> None:
+        self._model = model
+        self._session = model.predictor()
+
+    @classmethod
+    def load(cls, path: Path | str | None = None) -> Self:
+        """With the model in a file, or the one that ships with stap."""
+        return cls(EngineModel(shipped() if path is None else path))
+
+    def fresh(self) -> Self:
+        """A predictor for somebody else, over the same copy of the weights."""
+        return type(self)(self._model)
+
+    def opened(self, app: str, when: When) -> None:
+        self.observe(_event(app, OPEN, when))
+
+    def closed(self, app: str, when: When) -> None:
+        self.observe(_event(app, CLOSE, when))
+
+    def observe(self, event: Event) -> None:
+        """Events come in the order of time; a close may be left out where a log has none."""
+        self._session.observe(event)
+
+    def replay(self, table: pl.DataFrame) -> None:
+        """Observe a whole usage table (user, app, start, end) of one person, as `stap import` writes it."""
+        table = usage.merge(usage.validate(table, "usage table"))
+        if table["user"].n_unique() > 1:
+            raise BadInput("usage table", "several users in it", "a predictor is one person's: choose one")
+        corpus = from_table(table)
+        for pair in events_of(corpus, 0, corpus.usages_of(0)):
+            for event in pair:
+                self.observe(event)
+
+    def rank(self, k: int = 5) -> Ranking:
+        """The k likeliest next apps among those seen, with their probabilities, best first."""
+        return self._session.rank(k)
+
+    def unseen(self) -> float:
+        """How likely the next app is one never seen before; all probabilities and this one sum to 1."""
+        return self._session.unseen()
+
+    def catch_up(self) -> None:
+        """Do some of the coming work now, while nobody waits: afterwards `rank` is quick. Never needed."""
+        self._session.catch_up()
+
+    def save(self, path: Path | str) -> None:
+        """Keep the state in a file, written beside and renamed."""
+        with replacing(Path(path)) as draft:
+            draft.write_bytes(self._session.snapshot())
+
+    def restore(self, path: Path | str) -> Self:
+        """Go on where `save` was called, with the same model; what was observed since is gone. Gives itself back."""
+        try:
+            state = Path(path).read_bytes()
+        except OSError as error:
+            raise BadInput(str(path), f"cannot read it ({error.strerror})", "check the path") from None
+        try:
+            self._session = self._model.restore(state)
+        except BadInput as error:
+            raise BadInput(str(path), error.why, error.remedy) from None
+        return self
+
+
+def _event(app: str, action: int, when: When) -> Event:
+    if isinstance(when, datetime):
+        minutes = (when.replace(tzinfo=None) - _EPOCH) / timedelta(minutes=1)
+    elif isinstance(when, int | float):
+        minutes = float(when)
+    else:
+        raise BadInput("event", f"{when!r} is no time", "give a datetime, or minutes as a number")
+    hour = minutes % DAY / 60.0
+    return Event(app, action, minutes, hour if hour < 24 else 0.0)  # a hair before midnight can round up to it
