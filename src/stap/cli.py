@@ -49,7 +49,14 @@ Model = Annotated[
 ]
 
 ALL = ",".join([*CLASSICAL, "stap"])
-BENCHES = {"import": "imports", "windows": "windows", "stream": "stream", "training": "training", "latency": "latency"}
+BENCHES = {
+    "import": "imports",
+    "windows": "windows",
+    "stream": "stream",
+    "training": "training",
+    "latency": "latency",
+    "people": "people",
+}
 
 
 def _read(paths: list[str], users: str | None, options: sources.Options) -> sources.Imported:
@@ -306,18 +313,24 @@ def demo(
     show.out.print("Your own log: [bold]stap evaluate FILE[/] (docs: README.md)")
 
 
-@app.command()
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def bench(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(BENCHES)}.")],
     json: Json = None,
 ) -> None:
-    """Measure speed and memory beside a peer, in the same run.
+    """Measure speed, memory or accuracy beside a peer, in the same run. Only `people` takes more options.
 
-    Example: `stap bench import --json import.json`
+    Example: `stap bench import --json import.json`,
+    `stap bench people --data phones.parquet --runs runs/fold1 runs/fold2`,
+    `stap bench people --zero-shot others.parquet --model model.safetensors --ranker gbdt.txt`
     """
     if name not in BENCHES:
         raise BadInput("stap bench", f"no benchmark {name!r}", f"choose one of {', '.join(BENCHES)}")
-    figures: dict[str, Any] = import_module(f"stap.bench.{BENCHES[name]}").run()
+    if context.args and name != "people":
+        raise BadInput("stap bench", f"{name} takes no {context.args[0]}", "leave it out")
+    module = import_module(f"stap.bench.{BENCHES[name]}")
+    figures: dict[str, Any] = module.run(context.args) if name == "people" else module.run()
     _write_json(figures, json)
 
 

@@ -1,4 +1,7 @@
-"""HR@k and MRR@k in percent, from ranks; ties count against the predictor; intervals by bootstrap over users."""
+"""HR@k and MRR@k in percent, from ranks; ties count against the predictor; intervals by bootstrap over users.
+
+And how far probabilities are to be believed.
+"""
 
 from __future__ import annotations
 
@@ -50,3 +53,10 @@ def intervals(rank: Ints, user: Longs, draws: int = 2000, seed: int = 0) -> dict
     pooled = 100 * (times @ total) / (times @ count)[:, None]
     low, high = np.percentile(pooled, [2.5, 97.5], axis=0)
     return dict(zip(NAMES, zip(low.tolist(), high.tolist(), strict=True), strict=True))
+
+
+def calibration_error(probability: Floats, came: Bools, bins: int = 15) -> float:
+    """Expected calibration error in percent: how far what came is from what was foretold, bin by bin of equal width."""
+    place = np.minimum((probability * bins).astype(np.int64), bins - 1)
+    short = np.bincount(place, weights=came - probability, minlength=bins)  # a bin's hits less those it foretold
+    return 100 * float(np.abs(short).sum() / len(probability))
