@@ -12,6 +12,9 @@ import polars as pl
 import pytest
 
 from stap.demo.person import LOG
+from stap.model import weights
+from stap.model.config import ModelConfig
+from stap.model.transformer import Transformer
 
 GOOD = (
     "user,app,start,end\n"
@@ -67,7 +70,44 @@ def test_evaluate_prints_a_table_and_writes_the_json(log: Path, tmp_path: Path) 
 
 def test_predict(log: Path) -> None:
     done = stap("predict", log, "-k", "2", "--predictor", "previous", "--json")
-    assert [row["app"] for row in json.loads(done.stdout)] == ["Chat"]
+    assert [row["app"] for row in json.loads(done.stdout)["ranking"]] == ["Chat"]
+    assert json.loads(done.stdout)["unseen"] is None, "a classical predictor knows nothing of unseen apps"
+
+
+def test_predict_with_the_shipped_model(log: Path) -> None:
+    """After Mail Chat Mail only Chat can be ranked; the rest is for an app never seen before."""
+    answer = json.loads(stap("predict", log, "--json").stdout)
+    (best,) = answer["ranking"]
+    assert best["app"] == "Chat"
+    assert best["probability"] + answer["unseen"] == pytest.approx(1.0, abs=1e-5)
+    shown = stap("predict", log).stdout
+    assert "1. Chat" in shown
+    assert f"{100 * answer['unseen']:.1f} %" in next(line for line in shown.splitlines() if "never seen before" in line)
+
+
+def test_a_model_of_ones_own_replaces_the_shipped_one(log: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.safetensors"
+    config = ModelConfig(vocabulary=20, context=16, dim=16, layers=1, heads=2, hidden=8)
+    weights.save(Transformer(config), own)
+    answer = json.loads(stap("predict", log, "--json", "--model", own).stdout)
+    assert answer["unseen"] == 0, "a pure model"
+    assert {row["app"] for row in answer["ranking"]} == {"Mail", "Chat"}
+    for command in ("demo", "evaluate"):
+        done = stap(command, *([log] if command == "evaluate" else []), "--model", tmp_path / "none")
+        assert done.returncode == 2
+        assert "No such file" in done.stderr
+
+
+@pytest.mark.parametrize("protocol", ["stream", "paper"])
+def test_evaluate_has_the_shipped_model_beside_the_classical_ones(protocol: str, tmp_path: Path) -> None:
+    scores, some = tmp_path / "scores.json", tmp_path / "some.csv"
+    some.write_text("".join(LOG.read_text().splitlines(keepends=True)[:301]))
+    done = stap("evaluate", some, "--protocol", protocol, "--context", "128", "--json", scores)
+    assert done.returncode == 0, done.stderr
+    entries = json.loads(scores.read_text())["predictors"]
+    assert list(entries) == ["mfu", "mru", "previous", "markov", "ppm", "blend", "stap"]
+    assert len({entry["pooled"]["n"] for entry in entries.values()}) == 1
+    assert entries["stap"]["pooled"]["HR@3"] > entries["mfu"]["pooled"]["HR@3"]
 
 
 def test_describe_draws_a_figure(tmp_path: Path) -> None:
@@ -84,8 +124,9 @@ def test_demo_shows_a_ranking_and_the_table() -> None:
     done = stap("demo")
     assert done.returncode == 0, done.stderr
     assert "next?" in done.stdout
-    for name in ("mfu", "mru", "previous", "markov", "ppm", "blend"):
-        assert name in done.stdout
+    for name in ("mfu", "mru", "previous", "markov", "ppm", "blend", "stap"):
+        assert f" {name} " in done.stdout
+    assert "`stap` predicts" in done.stdout
 
 
 BAD: dict[str, tuple[bytes, str]] = {

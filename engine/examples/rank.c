@@ -1,4 +1,5 @@
-/* Feed a few events, ask for the next app. cc rank.c $(pkg-config --cflags --libs stap) && ./a.out model.safetensors */
+/* Feed a few events, ask for the next app. cc rank.c $(pkg-config --cflags --libs stap) && ./a.out stap.safetensors
+ * The shipped model is src/stap/weights/stap.safetensors; any other that `stap export` wrote does as well. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +16,9 @@ int main(int argc, char **argv) {
     stap_model *model = NULL;
     stap_session *session = NULL;
     stap_candidate best[3];
+    float unseen = 0;
     size_t count = 0, i;
-    stap_status status = stap_model_load_file(argc > 1 ? argv[1] : "model.safetensors", STAP_AS_STORED, &model, why, sizeof why);
+    stap_status status = stap_model_load_file(argc > 1 ? argv[1] : "stap.safetensors", STAP_AS_STORED, &model, why, sizeof why);
     if (status != STAP_OK) return report(why, status);
     if ((status = stap_session_new(model, NULL, &session)) != STAP_OK) return report("session", status);
     for (i = 0; i < 12; ++i) { /* every usage is an open and a close, four minutes apart */
@@ -28,6 +30,8 @@ int main(int argc, char **argv) {
     }
     if ((status = stap_session_rank(session, 3, best, &count)) != STAP_OK) return report("rank", status);
     for (i = 0; i < count; ++i) printf("%.*s %.3f\n", (int)best[i].length, best[i].app, (double)best[i].probability);
+    if ((status = stap_session_unseen(session, &unseen)) != STAP_OK) return report("unseen", status);
+    printf("an app never seen before %.3f\n", (double)unseen);
     stap_session_catch_up(session, 32, NULL); /* nobody waits now */
     stap_session_free(session);
     stap_model_free(model);

@@ -10,7 +10,6 @@ namespace stap {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'T', 'A', 'P', 'S', 'N', 'A', 'P'};
-constexpr uint32_t kVersion = 2;
 
 void put_phi(Writer& w, const Phi& phi) {
     w.put(uint32_t(phi.free.size()));
@@ -124,7 +123,7 @@ void get_cache(Reader& r, Session& s, uint32_t c) {
 std::vector<uint8_t> session_snapshot(const Session& s) {
     Writer w;
     w.bytes(kMagic, sizeof kMagic);
-    w.put(kVersion);
+    w.put(kSnapshotVersion);
     w.put(s.model->fingerprint);
     w.put(uint8_t(s.schedule.strategy));
     w.put(uint8_t(s.pool.layout.dtype));
@@ -143,7 +142,7 @@ std::vector<uint8_t> session_snapshot(const Session& s) {
         visit_cache(s, cache, [&](const void* data, size_t size) { w.bytes(data, size); });
     }
     if (s.evidence) s.evidence->save(w);
-    w.put(hash_bytes(w.out.data(), w.out.size(), kVersion));
+    w.put(hash_bytes(w.out.data(), w.out.size(), kSnapshotVersion));
     return std::move(w.out);
 }
 
@@ -152,9 +151,9 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     size -= sizeof(uint64_t);
     uint64_t hash;
     std::memcpy(&hash, data + size, sizeof hash);
-    if (hash != hash_bytes(data, size, kVersion)) damaged("some of its bytes have changed");
+    if (hash != hash_bytes(data, size, kSnapshotVersion)) damaged("some of its bytes have changed");
     Reader r{data + sizeof kMagic, size - sizeof kMagic};
-    if (r.get<uint32_t>() != kVersion) damaged("of another version");
+    if (r.get<uint32_t>() != kSnapshotVersion) damaged("of another version");
     if (r.get<uint64_t>() != model->fingerprint) damaged("of another model");
     const auto strategy = stap_strategy(r.below<uint8_t>(STAP_ROLLING + 1, "an unknown strategy"));
     const auto dtype = stap_dtype(r.below<uint8_t>(STAP_I8 + 1, "an unknown dtype"));

@@ -46,11 +46,36 @@ inline std::vector<uint8_t> snapshot(const stap_session* session) {
     return state;
 }
 
+inline std::string app_of(uint64_t i, uint64_t apps) { return "app" + std::to_string(stap::hash_mix(i / 2) % apps); }
+
 // The i-th event of a person with so many apps.
 inline void observe(stap_session* session, uint64_t i, uint64_t apps = 9) {
-    const std::string app = "app" + std::to_string(stap::hash_mix(i / 2) % apps);
+    const std::string app = app_of(i, apps);
     const double minutes = 29e6 + 3.7 * double(i) + double(stap::hash_mix(i) % 100) / 100;
     CHECK(stap_session_observe(session, app.data(), app.size(), i % 2 == 0, minutes, stap_hour_of_day(minutes)) == STAP_OK);
+}
+
+// All apps that can be ranked, best first; after them the unseen.
+struct Answer {
+    std::vector<std::string> apps;
+    std::vector<uint32_t> index;
+    std::vector<float> probability;
+};
+
+inline Answer answer(stap_session* session) {
+    stap_candidate best[64];
+    size_t count = 0;
+    CHECK(stap_session_rank(session, 64, best, &count) == STAP_OK);
+    Answer out;
+    for (size_t i = 0; i < count; ++i) {
+        out.apps.emplace_back(best[i].app, best[i].length);
+        out.index.push_back(best[i].index);
+        out.probability.push_back(best[i].probability);
+    }
+    float unseen = -1;
+    CHECK(stap_session_unseen(session, &unseen) == STAP_OK);
+    out.probability.push_back(unseen);
+    return out;
 }
 
 inline std::vector<float> logits(stap_session* session, size_t vocabulary = 12) {
@@ -60,3 +85,4 @@ inline std::vector<float> logits(stap_session* session, size_t vocabulary = 12) 
 }
 
 inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) { return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0; }
+inline bool same_bits(const Answer& a, const Answer& b) { return a.apps == b.apps && a.index == b.index && same_bits(a.probability, b.probability); }

@@ -30,11 +30,13 @@ Refusal load(const std::string& file, stap_dtype dtype = STAP_AS_STORED) {
 
 std::string with_config(const std::string& config) { return tiny::file(tiny::tensors(tiny::config()), tiny::metadata(config)); }
 
-std::string with_tensors(const std::function<void(std::vector<Tensor>&)>& change, const std::string& dtype = "F32") {
-    std::vector<Tensor> tensors = tiny::tensors(tiny::config(), dtype);
+std::string with_tensors(const std::function<void(std::vector<Tensor>&)>& change, const std::string& dtype = "F32", const tiny::Config& config = tiny::config()) {
+    std::vector<Tensor> tensors = tiny::tensors(config, dtype);
     change(tensors);
-    return tiny::file(tensors, tiny::metadata(tiny::config_text(tiny::config())));
+    return tiny::file(tensors, tiny::metadata(tiny::config_text(config)));
 }
+
+std::string with_evidence(const std::function<void(std::vector<Tensor>&)>& change) { return with_tensors(change, "F32", tiny::config_with_evidence()); }
 
 // A sound file whose header text was changed once, from `before` to `after`.
 std::string with_header(const std::string& before, const std::string& after) {
@@ -146,6 +148,21 @@ std::vector<Case> cases() {
         {STAP_ERROR_TENSOR, "tensor \"head.weight\" holds a value that is no finite number", with_tensors([](auto& t) { put_float(named(t, "head.weight"), INFINITY); })},
         {STAP_ERROR_TENSOR, "the scale of tensor \"head.weight\" is not positive everywhere", with_tensors([](auto& t) { put_float(named(t, "head.weight.scale"), -1); }, "I8")},
         {STAP_ERROR_TENSOR, "tensor \"head.weight\" holds -128", with_tensors([](auto& t) { named(t, "head.weight").bytes[0] = char(-128); }, "I8")},
+        // Evidence.
+        {STAP_ERROR_CONFIG, "model config: evidence is 1025, outside 0..1024", with_member("\"evidence\": 1025")},
+        {STAP_ERROR_CONFIG, "model config: evidence is no whole number", with_member("\"evidence\": true")},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.statistic_mean\" is missing", tiny::file(tiny::tensors(tiny::config()), tiny::metadata(tiny::config_text(tiny::config_with_evidence())))},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.context_mean\" does not belong to its config", tiny::file(tiny::tensors(tiny::config_with_evidence()), meta)},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.scale\" is missing", with_evidence([](auto& t) { t.pop_back(); })},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.gate.weight\" is missing", with_evidence([](auto& t) { named(t, "evidence.gate.weight").name = "evidence.gate"; })},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.gate.weight\" has shape (50, 36), its config says (36, 50)", with_evidence([](auto& t) { std::swap(named(t, "evidence.gate.weight").shape[0], named(t, "evidence.gate.weight").shape[1]); })},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.scale\" has shape (1), its config says (2)", with_evidence([](auto& t) { t.back().shape = {1}, t.back().bytes.resize(4); })},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.rank.weight\" has shape (160), its config says (16, 10)", with_evidence([](auto& t) { named(t, "evidence.rank.weight").shape = {160}; })},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.hidden.weight\" is I8, which only the large matrices may be", with_evidence([](auto& t) { named(t, "evidence.hidden.weight").dtype = "I8", named(t, "evidence.hidden.weight").bytes.resize(100); })},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.hidden.weight.scale\" does not belong to its config", with_evidence([](auto& t) { t.push_back({"evidence.hidden.weight.scale", "F32", {10}, std::string(40, '0')}); })},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.statistic_scale\" holds a value that is no finite number", with_evidence([](auto& t) { put_float(named(t, "evidence.statistic_scale"), INFINITY); })},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.unseen.bias\" holds a value that is no finite number", with_evidence([](auto& t) { put_float(named(t, "evidence.unseen.bias"), NAN); })},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.out.weight\" holds a value that is no finite number", with_evidence([](auto& t) { put_float(named(t, "evidence.out.weight"), -INFINITY); })},
     };
 }
 
@@ -161,14 +178,14 @@ void hostile_files_are_refused() {
     CHECK(messages.size() >= 30);
 }
 
-void every_cut_is_refused() {
-    const std::string sound = tiny::model();
+void every_cut_is_refused(const std::string& sound) {
     for (size_t size = 0; size < sound.size(); size += size < 4000 ? 1 : 97) CHECK(load(sound.substr(0, size)).status != STAP_OK);
 }
 
 void sound_files_load() {
     for (const char* stored : {"F32", "F16", "I8"})
-        for (stap_dtype wanted : {STAP_F32, STAP_F16, STAP_I8, STAP_AS_STORED}) CHECK(load(tiny::model(tiny::config(), stored), wanted).status == STAP_OK);
+        for (stap_dtype wanted : {STAP_F32, STAP_F16, STAP_I8, STAP_AS_STORED})
+            for (const tiny::Config& config : {tiny::config(), tiny::config_with_evidence()}) CHECK(load(tiny::model(config, stored), wanted).status == STAP_OK);
 }
 
 void arguments_are_checked() {
@@ -189,7 +206,8 @@ void arguments_are_checked() {
 
 int main() {
     hostile_files_are_refused();
-    every_cut_is_refused();
+    every_cut_is_refused(tiny::model());
+    every_cut_is_refused(tiny::model(tiny::config_with_evidence(), "I8"));
     sound_files_load();
     arguments_are_checked();
     return failures != 0;

@@ -1,6 +1,7 @@
 // ISWI and its rivals: who predicts from what, that batching changes nothing, and what a caller may get wrong.
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <thread>
 
 #include "driver.h"
@@ -138,6 +139,62 @@ void ranking_is_a_distribution() {
     CHECK(std::fabs(sum - 1) < 1e-6);
     CHECK(stap_session_rank(session.get(), 2, best, &count) == STAP_OK && count == 2);
     CHECK(stap_session_rank(session.get(), 0, nullptr, &count) == STAP_OK && count == 0);
+    CHECK(answer(session.get()).probability.back() == 0);  // without evidence nothing is kept for an unseen app
+}
+
+// With evidence every app seen is ranked, whether it holds an index or not, but never the one that was opened last.
+void evidence_ranks_every_app() {
+    const ModelPointer model = load(tiny::model(tiny::config_with_evidence()));
+    const SessionPointer session = open(model.get(), stap_options_default());
+    float unseen = 9;
+    CHECK(stap_session_unseen(session.get(), &unseen) == STAP_ERROR_EMPTY && unseen == 9);
+    CHECK(stap_session_unseen(session.get(), nullptr) == STAP_ERROR_ARGUMENT && stap_session_unseen(nullptr, &unseen) == STAP_ERROR_ARGUMENT);
+    std::set<std::string> seen;
+    for (uint64_t i = 0; i < 300; ++i) {
+        observe(session.get(), i, 40);  // more than the 12 indices
+        const std::string current = app_of(i, 40);
+        seen.insert(current);
+        const Answer found = answer(session.get());
+        double sum = 0;
+        for (float share : found.probability) sum += double(share);
+        CHECK(std::fabs(sum - 1) < 1e-5);
+        std::set<std::string> wanted = seen;
+        wanted.erase(current);
+        CHECK(std::set<std::string>(found.apps.begin(), found.apps.end()) == wanted && found.apps.size() == wanted.size());
+        CHECK(std::is_sorted(found.probability.rbegin() + 1, found.probability.rend()));
+        for (size_t k = 0; k < found.apps.size(); ++k) {
+            uint32_t index = STAP_NO_INDEX;
+            stap_session_index(session.get(), found.apps[k].data(), found.apps[k].size(), &index);
+            CHECK(index == found.index[k]);
+        }
+    }
+    const Answer last = answer(session.get());
+    CHECK(std::count(last.index.begin(), last.index.end(), STAP_NO_INDEX) == std::ptrdiff_t(seen.size()) - 12);
+}
+
+// An answer depends on the events alone, and a thousand apps are the most that are remembered.
+void evidence_is_of_the_events_alone() {
+    const ModelPointer model = load(tiny::model(tiny::config_with_evidence(), "I8"));
+    for (stap_strategy strategy : kStrategies) {
+        stap_options options = stap_options_default();
+        options.strategy = strategy;
+        const SessionPointer every = open(model.get(), options), eager = open(model.get(), options), lazy = open(model.get(), options);
+        for (uint64_t i = 0; i < 120; ++i) {
+            for (const auto& session : {every.get(), eager.get(), lazy.get()}) observe(session, i);
+            const Answer wanted = answer(every.get());
+            stap_session_catch_up(eager.get(), i % 7, nullptr);
+            if (i % 5 == 0) CHECK(same_bits(answer(eager.get()), wanted));
+            if (i % 37 == 0) CHECK(same_bits(answer(lazy.get()), wanted));
+        }
+    }
+    const SessionPointer crowded = open(model.get(), stap_options_default());
+    for (uint64_t i = 0; i < 1100; ++i) {
+        const std::string app = "app" + std::to_string(i);
+        CHECK(stap_session_observe(crowded.get(), app.data(), app.size(), STAP_OPEN, double(i), 12) == STAP_OK);
+    }
+    std::vector<stap_candidate> best(2000);
+    size_t count = 0;
+    CHECK(stap_session_rank(crowded.get(), best.size(), best.data(), &count) == STAP_OK && count == 1023);
 }
 
 void wrong_calls_are_refused() {
@@ -197,6 +254,8 @@ int main() {
     threads_are_independent();
     time_is_exact_for_years();
     ranking_is_a_distribution();
+    evidence_ranks_every_app();
+    evidence_is_of_the_events_alone();
     wrong_calls_are_refused();
     model_may_go_first();
     return failures != 0;

@@ -22,11 +22,17 @@ inline Config config() {
     return c;
 }
 
+inline Config config_with_evidence() {
+    Config c = config();
+    c.evidence = 10;
+    return c;
+}
+
 inline std::string config_text(const Config& c) {
     auto n = [](auto value) { return std::to_string(value); };
     return "{\"vocabulary\": " + n(c.vocabulary) + ", \"context\": " + n(c.context) + ", \"dim\": " + n(c.dim) + ", \"layers\": " +
            n(c.layers) + ", \"heads\": " + n(c.heads) + ", \"hidden\": " + n(c.hidden) + ", \"query_key_norm\": " +
-           (c.query_key_norm ? "true" : "false") + ", \"ordinal_heads\": " + n(c.ordinal_heads) + "}";
+           (c.query_key_norm ? "true" : "false") + ", \"ordinal_heads\": " + n(c.ordinal_heads) + ", \"evidence\": " + n(c.evidence) + "}";
 }
 
 struct Tensor {

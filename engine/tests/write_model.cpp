@@ -1,5 +1,7 @@
-// write_model FILE [seed]: the tiny model on disk, for the C example; or as a seed for fuzz_loader, which reads a byte first.
+// write_model FILE [seed|seed-evidence]: a tiny model with evidence on disk, for the C example; or one for fuzz_loader, which
+// reads a byte first.
 #include <fstream>
+#include <string>
 
 #include "tiny.h"
 
@@ -9,9 +11,10 @@ int main(int argc, char** argv) {
     if (argc > 2) {
         tiny::Config small;  // within the fuzzer's longest input
         small.vocabulary = 2, small.context = 4, small.dim = 4, small.layers = 1, small.heads = 1, small.hidden = 2;
+        small.evidence = argv[2] == std::string("seed-evidence") ? 1 : 0;
         out << '\0' << tiny::model(small, "F16");
     } else {
-        out << tiny::model();
+        out << tiny::model(tiny::config_with_evidence());
     }
     return out.good() ? 0 : 1;
 }

@@ -8,6 +8,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from stap.errors import BadInput
 from stap.model import export
@@ -16,6 +17,8 @@ from stap.model.transformer import Cache
 from stap.predictors.engine import EngineModel, Settings
 
 from .reference import SMALL, person, saved, sharp
+
+FUSED = ModelConfig(vocabulary=30, context=32, dim=24, layers=2, heads=3, hidden=20, evidence=12)
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8"])
@@ -59,6 +62,34 @@ def test_onnx_gives_the_same_logits(tmp_path: Path, config: ModelConfig) -> None
         assert np.abs(found - wanted).max() < 1e-4
         step += count
         assert past[0].shape[2] == step
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8"])
+def test_an_evidence_head_is_exported_in_full(tmp_path: Path, dtype: str) -> None:
+    """Its tensors stay float32, to the bit; only the transformer's large matrices shrink."""
+    source, out = saved(sharp(FUSED), tmp_path), tmp_path / "out.safetensors"
+    export.export(source, out, dtype)  # type: ignore[arg-type]
+    before, after = load_file(source), load_file(out)
+    head = [name for name in before if name.startswith("evidence.")]
+    assert len(head) == 17
+    for name in head:
+        assert after[name].dtype == torch.float32
+        assert torch.equal(before[name], after[name])
+    model = EngineModel(out)
+    assert (model.weights, model.evidence) == (dtype, FUSED.evidence)
+    stored, converted = model.predictor(), EngineModel(source, dtype).predictor()  # type: ignore[arg-type]
+    for event in person(80, 20):
+        stored.observe(event)
+        converted.observe(event)
+        assert stored.rank(30) == converted.rank(30)
+        assert stored.unseen() == converted.unseen()
+
+
+def test_an_evidence_head_is_refused_as_onnx(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="ONNX carries the transformer alone") as error:
+        export.export(saved(sharp(FUSED), tmp_path), tmp_path / "m.onnx", format="onnx")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "m.onnx").exists()
 
 
 def test_onnx_is_fp32_only(tmp_path: Path) -> None:
