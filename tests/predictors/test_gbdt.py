@@ -125,6 +125,23 @@ def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, ranker: Path, old
     assert "stap rival" in str(caught.value)
 
 
+def test_no_damage_takes_the_process_down(tmp_path: Path, ranker: Path) -> None:
+    """LightGBM reads what a file points to, wherever that is: whatever gets past the checks must be safe to ask."""
+    rng, whole = np.random.default_rng(0), ranker.read_bytes().partition(b"Tree=4\n")[0] + b"end of trees\n"
+    path, refused = tmp_path / "damaged.txt", 0
+    for _ in range(100):
+        raw = bytearray(whole)
+        for place in rng.integers(len(raw), size=3).tolist():
+            noise = rng.choice(list(b"0123456789-. \n=e"), rng.integers(1, 4))
+            raw[place : place + int(rng.integers(40))] = bytes(noise.tolist())
+        path.write_bytes(raw)
+        try:
+            assert len(fed(gbdt.load(path)(), usages("abcab")).rank(5)) == 2
+        except BadInput:
+            refused += 1
+    assert refused > 50
+
+
 def test_foreign_files_are_refused(tmp_path: Path, ranker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "foreign"
     for raw in (b"", b"user,app,start\n", bytes(range(256)), ranker.read_bytes()[: 2 * ranker.stat().st_size // 3]):
