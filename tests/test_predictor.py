@@ -37,6 +37,15 @@ def predictor() -> Predictor:
     return predictor
 
 
+def test_the_readme_shows_what_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    shown = readme.split("```python\n")[1].split("```")[0]
+    assert "from stap import Predictor" in shown
+    exec(shown, {})
+    assert (tmp_path / "me.state").exists()
+
+
 def test_importing_stap_is_light() -> None:
     """Nothing heavy before it is asked for, and torch not even then."""
     light = "import sys, stap; assert not {'numpy', 'polars', 'stap._engine'} & set(sys.modules)"
