@@ -17,9 +17,7 @@ CONTEXT_VALUES: int
 
 class Evidence:
     def observe(self, app: str, action: int, minutes: float, hour: float) -> None: ...
-    def now(
-        self, k: int
-    ) -> tuple[list[str], NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]]:
+    def now(self, k: int) -> tuple[list[str], NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]]:
         """The k likeliest apps by the blend: names, statistics (k, F), recency ranks (k,); and the context (C,)."""
 
 def evidence_table(

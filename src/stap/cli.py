@@ -24,6 +24,9 @@ from stap.prior import compare
 from stap.prior.figure import draw_comparison
 from stap.train import config as train_config
 from stap.train.folds import hold_out
+from stap.train.recipe import PARTS
+from stap.train.recipe import PRESETS as RECIPES
+from stap.train.recipe import without as leave_out
 from stap.weights import shipped
 from stap.windows import CONTEXT
 
@@ -249,6 +252,38 @@ def train_(
     loop.train(from_table(table), settings, out, ", ".join(data), resume)
 
 
+@app.command("recipe")
+def recipe_(
+    data: Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log of real people; may be repeated.")],
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
+    preset: Annotated[
+        Literal["shipped", "tiny"], typer.Option(help="`tiny` takes seconds, and is for tests.")
+    ] = "shipped",
+    without: Annotated[str | None, typer.Option(metavar="PART", help=f"Leave one out: {', '.join(PARTS)}.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run is.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Of folds, weights, people, windows and phi.")] = None,
+    fold: Annotated[str | None, typer.Option(metavar="K/N", help="Hold out the K-th of N parts of the users.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Optimiser steps in all.")] = None,
+    prior_steps: Annotated[int | None, typer.Option(min=0, help="Of these, on the prior alone, first.")] = None,
+    start: Annotated[str | None, typer.Option(metavar="FILE", help="A model to go on from.")] = None,
+    format: Format = None,
+    zone: Zone = None,
+    skip_bad_rows: SkipBad = False,
+    keep_system: KeepSystem = False,
+    users: Users = None,
+) -> None:
+    """Train the shipped model anew: people of the prior, then real ones among them; needs `pip install 'stap[train]'`.
+
+    Example: `stap recipe --data ubiqlog.parquet --out runs/fold1 --fold 1/5`
+    """
+    fused = extra("stap.train.fused")
+    wanted = fused.changed(RECIPES[preset], seed=seed, fold=fold, steps=steps, prior_steps=prior_steps, start=start)
+    if without is not None:
+        wanted = leave_out(wanted, without)
+    table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
+    show.err.print(f"wrote {fused.train(from_table(table), wanted, out, resume)}", soft_wrap=True, markup=False)
+
+
 @app.command("rival")
 def rival_(
     data: Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")],
@@ -272,6 +307,34 @@ def rival_(
     with show.progress("growing trees", rival.TREES) as tick:
         rival.train(training, out, seed, progress=tick)
     show.out.print(f"wrote {out}, trained on {len(training.users):,} users", soft_wrap=True, markup=False)
+
+
+@app.command("adapt")
+def adapt_(
+    log: Annotated[list[str], typer.Argument(metavar="LOG...", help="One person's log, any that `import` reads.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The adapted model.")],
+    user: Annotated[str | None, typer.Option(help="Whose, where the log has several users.")] = None,
+    model: Model = None,
+    format: Format = None,
+    zone: Zone = None,
+    skip_bad_rows: SkipBad = False,
+    keep_system: KeepSystem = False,
+) -> None:
+    """Fine-tune the shipped model to one person, here and privately; needs `pip install 'stap[train]'`.
+
+    The last 30 % of the log are held back. Only where the adapted model is better on them is it written.
+
+    Example: `stap adapt my-phone.csv -o my.safetensors`, then `stap predict my-phone.csv --model my.safetensors`
+    """
+    adapt = extra("stap.train.adapt")
+    table = _read(log, user, sources.Options(format, zone, skip_bad_rows, keep_system)).table
+    corpus = from_table(table)
+    with show.progress("learning", adapt.STEPS) as advance:
+        proof = adapt.adapt(model or shipped(), corpus, out, ", ".join(log), advance)
+    show.proof(proof)
+    if not proof.helps:
+        raise BadInput(", ".join(log), "the adapted model is not surely better on its tail", "keep the shipped one")
+    show.err.print(f"wrote {out}", soft_wrap=True, markup=False)
 
 
 @app.command("export")

@@ -131,3 +131,13 @@ def replay(played: list[Moment], seconds: float) -> None:
                 live.update(frame, refresh=True)
                 time.sleep(seconds / len(frames))
     out.print(frames[-1])
+
+
+def proof(found: Any) -> None:
+    """What adapting gave on the held-back tail (`train.adapt.Proof`)."""
+    table = Table(title=f"held-back tail, {found.positions:,} predictions", title_justify="left")
+    for column in ("", "before", "after"):
+        table.add_column(column, justify="right" if column else "left")
+    table.add_row("log loss", f"{found.loss_before:.4f}", f"{found.loss_after:.4f} ± {found.error:.4f}")
+    table.add_row("HR@1", f"{found.hits_before:.2f}", f"{found.hits_after:.2f}")
+    out.print(table)

@@ -1,7 +1,9 @@
-"""Models with an evidence head: the engine against PyTorch, equivariance, snapshots, people with more apps than indices."""
+"""Models with an evidence head: the engine against PyTorch, equivariance, snapshots, more apps than indices."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +11,11 @@ import pytest
 import torch
 
 from stap import prior
-from stap.evaluate import events_of
+from stap.evaluate import WindowRanker, events_of
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
-from stap.predictors.base import Event
+from stap.predictors import load_maker
+from stap.predictors.base import Event, ForeseesUnseen
 from stap.predictors.engine import EngineModel, EnginePredictor, Settings
 from stap.predictors.stap import Stap
 
@@ -58,7 +61,7 @@ def test_engine_is_pytorch(tmp_path: Path, kernels: str, index: int) -> None:
         assert abs(engine.unseen() - torch_path.unseen()) < 2e-4
         shares = dict(found)
         assert all(abs(shares[app] - share) < 2e-4 for app, share in wanted)
-        gaps = [a[1] - b[1] for a, b in zip(wanted, wanted[1:6], strict=False)]
+        gaps = [a[1] - b[1] for a, b in pairwise(wanted[:6])]
         if gaps and min(gaps) > 4e-4:
             assert [app for app, _ in found[:5]] == [app for app, _ in wanted[:5]]
 
@@ -88,6 +91,20 @@ def test_probabilities_sum_to_one_with_the_unseen(tmp_path: Path) -> None:
         assert shares == sorted(shares, reverse=True)
         assert sum(shares) + engine.unseen() == pytest.approx(1.0, abs=1e-5)
         assert event.app not in dict(engine.rank(1000))
+
+
+def test_only_a_pure_model_takes_whole_windows(tmp_path: Path) -> None:
+    """Evidence is kept event by event, so in the paper's protocol too such a model runs on the engine."""
+    (tmp_path / "pure").mkdir()
+    evident, pure = saved(fused(), tmp_path), saved(sharp(replace(FUSED, evidence=0)), tmp_path / "pure")
+    assert isinstance(load_maker(pure, "paper"), WindowRanker)
+    assert not isinstance(load_maker(evident, "paper"), WindowRanker)
+    one, other = load_maker(evident, "paper")(), load_maker(evident, "paper")()
+    one.observe(Event("mail", 1, 0.0, 0.0))
+    assert isinstance(one, ForeseesUnseen)
+    assert isinstance(other, ForeseesUnseen)
+    assert other.rank(3) == []
+    assert other.unseen() == 1.0
 
 
 def test_renaming_the_apps_renames_the_ranking_and_no_more(tmp_path: Path) -> None:

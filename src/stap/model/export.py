@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
 from stap.errors import BadInput, extra
@@ -18,13 +17,7 @@ from stap.model import weights
 
 Dtype = Literal["fp32", "fp16", "int8"]
 Format = Literal["safetensors", "onnx"]
-BEST = "best.safetensors"  # of a run folder
-
-_LARGE = ("attention.qkv.weight", "attention.out.weight", "feedforward.gate_up.weight", "feedforward.down.weight")
-
-
-def is_large(name: str) -> bool:
-    return name.endswith(_LARGE) or name == "head.weight"
+RUN_MODELS = ("best.safetensors", "model.safetensors")  # of a run folder: of `stap train`, of `stap recipe`
 
 
 def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
@@ -36,27 +29,28 @@ def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
 def convert(tensors: dict[str, Tensor], dtype: Dtype) -> dict[str, Tensor]:
     converted: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
-        whole = tensor.float()
-        if not is_large(name) or dtype == "fp32":
-            converted[name] = whole
+        if not weights.is_large(name) or dtype == "fp32":
+            converted[name] = tensor
         elif dtype == "fp16":
-            converted[name] = whole.half()
+            converted[name] = tensor.half()
         else:
-            converted[name], converted[name + ".scale"] = quantise(whole)
+            converted[name], converted[name + weights.SCALE] = quantise(tensor)
     return converted
 
 
 def export(source: Path, out: Path, dtype: Dtype = "fp32", format: Format = "safetensors") -> None:
     """A run folder's best model, or a model file, as another file."""
-    path = source / BEST if source.is_dir() else source
+    path = source
+    if source.is_dir():
+        path = next((source / name for name in RUN_MODELS if (source / name).exists()), source / RUN_MODELS[0])
     config = weights.read_config(path)
-    tensors = load_file(path)
+    tensors = weights.floats(path, config)
     if format == "onnx":
         if config.evidence:
             why = "ONNX carries the transformer alone, and this model ranks with its evidence head"
             raise BadInput(str(path), why, "export it as safetensors")
         if dtype != "fp32":
             raise BadInput(str(out), f"ONNX is written in fp32, not {dtype}", "leave --dtype out")
-        extra("stap.model.onnx").export(config, {name: t.float().numpy() for name, t in tensors.items()}, out)
+        extra("stap.model.onnx").export(config, {name: t.numpy() for name, t in tensors.items()}, out)
         return
     weights.write(convert(tensors, dtype), {"format": weights.MODEL, "config": config.to_json()}, out)

@@ -24,8 +24,15 @@ if TYPE_CHECKING:
 
 MODEL, CHECKPOINT = "stap-model", "stap-checkpoint"  # metadata["format"]
 DTYPES = ("F32", "F16")
+WHOLE, SCALE = "I8", ".scale"  # whole numbers -127..127, and the tensor that says what they are to be multiplied with
+_LARGE = ("attention.qkv.weight", "attention.out.weight", "feedforward.gate_up.weight", "feedforward.down.weight")
 _MOST_HEADER = 16 << 20
 _REMEDY = "use a model that `stap train` wrote"
+
+
+def is_large(name: str) -> bool:
+    """Whether `stap export` makes this tensor smaller."""
+    return name.endswith(_LARGE) or name == "head.weight"
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,10 @@ def _parse(header: dict[str, Any], data_size: int) -> Header:
 
 
 def check(header: Header, shapes: Mapping[str, tuple[int, ...]], where: str) -> None:
-    """The tensors must be exactly these, in a dtype we know."""
+    """The tensors must be exactly these, in a dtype we know; a large one in int8 brings a scale for every row."""
+    dtypes = {name: dtype for name, (dtype, _) in header.tensors.items()}
+    whole = [name for name in shapes if dtypes.get(name) == WHOLE and is_large(name)]
+    shapes = {**shapes, **{name + SCALE: shapes[name][:1] for name in whole}}
     for name in sorted(shapes.keys() ^ header.tensors.keys()):
         why = f"tensor {name!r} is missing" if name in shapes else f"tensor {name!r} does not belong to its config"
         raise BadInput(where, why, _REMEDY)
@@ -84,8 +94,8 @@ def check(header: Header, shapes: Mapping[str, tuple[int, ...]], where: str) -> 
         dtype, found = header.tensors[name]
         if found != shape:
             raise BadInput(where, f"tensor {name!r} has shape {found}, its config says {shape}", _REMEDY)
-        if dtype not in DTYPES:
-            raise BadInput(where, f"tensor {name!r} is {dtype}", "use a model in F32 or F16")
+        if dtype not in DTYPES and name not in whole:
+            raise BadInput(where, f"tensor {name!r} is {dtype}", "use a model that `stap export` wrote")
 
 
 def read_config(path: Path) -> ModelConfig:
@@ -103,14 +113,21 @@ def read_config(path: Path) -> ModelConfig:
 
 def load(path: Path) -> Transformer:
     """The model in a file, ready to predict."""
-    from safetensors.torch import load_file
-
     from stap.model.transformer import Transformer
 
     config = read_config(path)
     model = Transformer(config)
-    model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
+    model.load_state_dict(floats(path, config))
     return model.eval()
+
+
+def floats(path: Path, config: ModelConfig) -> dict[str, Tensor]:
+    """A checked file's tensors in float32, whatever they are stored in."""
+    from safetensors.torch import load_file
+
+    stored = load_file(path)
+    scaled = {name: stored[name + SCALE][:, None] for name in config.tensors() if name + SCALE in stored}
+    return {name: stored[name].float() * scaled.get(name, 1.0) for name in config.tensors()}
 
 
 def save(model: Transformer, path: Path) -> None:

@@ -80,6 +80,11 @@ def answers(model: Transformer, moments: Moments, recipe: Recipe, generator: tor
 
 def build(recipe: Recipe, population: Population) -> Transformer:
     """A fresh model, whose evidence head knows how large the statistics usually are."""
+    if recipe.start:
+        model = weights.load(Path(recipe.start))
+        if model.config != recipe.model:
+            raise BadInput(recipe.start, "a model of other sizes", "start from a run of the same recipe")
+        return model
     torch.manual_seed(recipe.seed)
     model = Transformer(recipe.model)
     nn.init.normal_(model.head.weight, std=0.02)  # the transformer is silent until it has something to say
@@ -115,8 +120,8 @@ def feed(population: Population, progress: Progress, recipe: Recipe) -> Iterator
 
 
 def learning_rate(recipe: Recipe, step: int) -> float:
-    """Of step 0, 1, ...: a linear warm-up, then a cosine down to three hundredths."""
-    ramp = min(1.0, (step + 1) / recipe.warmup_steps)
+    """Of step 0, 1, ...: a linear warm-up, then a cosine down to three hundredths; half of it for a trained start."""
+    ramp = min(1.0, (step + 1) / recipe.warmup_steps) * (0.5 if recipe.start else 1.0)
     return recipe.learning_rate * ramp * (0.03 + 0.97 * 0.5 * (1.0 + math.cos(math.pi * step / recipe.steps)))
 
 

@@ -20,9 +20,10 @@ class Recipe:
     )
     seed: int = 0  # of folds, weights, people, windows and phi
     fold: str = ""  # "2/5": the second fifth of the users is held out
-    prior_steps: int = 300  # on people of the prior alone, first
-    steps: int = 1200  # in all
-    prior_share: float = 0.35  # of the usages, once real people come in
+    start: str = ""  # a model file to go on from
+    prior_steps: int = 2500  # on people of the prior alone, first
+    steps: int = 3100  # in all
+    prior_share: float = 0.5  # of the usages, once real people come in
     augmented: float = 0.5  # of the real logs change every time they come up
     prior_people: int = 120  # drawn anew for every round
     windows_per_step: int = 10
