@@ -341,6 +341,10 @@ size_t Evidence::bytes() const {
     return bytes;
 }
 
+// Where a context's successors are: new ones while reading, those that are there while writing.
+static Successors& contexts_at(Contexts::Generation& contexts, uint64_t key) { return contexts[key]; }
+static const Successors& contexts_at(const Contexts::Generation& contexts, uint64_t key) { return contexts.at(key); }
+
 // Everything that cannot be computed from the rest, in one order for both ways.
 template <typename Archive, typename Self>
 void Evidence::fields(Archive& a, Self& self) {
@@ -348,18 +352,15 @@ void Evidence::fields(Archive& a, Self& self) {
     const auto list = [&](auto& values) {
         for (auto& value : values) a.value(value);
     };
+    // In the order of their keys: the same state gives the same bytes.
     const auto generation = [&](auto& contexts) {
-        const size_t count = a.size(contexts.size(), kGeneration);
-        auto at = contexts.begin();
-        for (size_t i = 0; i < count; ++i) {
-            uint64_t key = Archive::kReads ? 0 : at->first;
+        std::vector<uint64_t> keys;
+        for (const auto& one : contexts) keys.push_back(one.first);
+        std::sort(keys.begin(), keys.end());
+        keys.resize(a.size(keys.size(), kGeneration));
+        for (uint64_t key : keys) {
             a.value(key);
-            auto& successors = [&]() -> auto& {
-                if constexpr (Archive::kReads)
-                    return contexts[key];
-                else
-                    return (at++)->second;
-            }();
+            auto& successors = contexts_at(contexts, key);
             all(successors.unit, successors.total);
             const size_t size = a.size(successors.list.size(), kSuccessors);
             if constexpr (Archive::kReads) successors.list.resize(size);

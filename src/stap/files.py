@@ -16,12 +16,14 @@ def replacing(path: Path) -> Iterator[Path]:
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         draft.touch()
+        mode = draft.stat().st_mode
     except OSError as error:
         raise BadInput(str(path), f"cannot write here ({error.strerror})", "choose another place") from None
     try:
         yield draft
         with open(draft, "rb") as file:
             os.fsync(file.fileno())
+        os.chmod(draft, mode)  # some libraries write beside, too, and leave a file that only its owner reads
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
