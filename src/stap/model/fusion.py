@@ -21,7 +21,6 @@ from stap.model.evidence import CONTEXT, RANKS, STATISTICS
 CLIP = 5.0  # standard deviations: beyond what training saw, further makes no difference
 CANDIDATES = 64  # the likeliest by the blend; for the others the blend speaks alone
 LEAST = 1e-7  # a probability whose logarithm is taken
-DROPOUT = 0.1  # in training, of the state and between the layers
 
 
 class Fusion(nn.Module):
@@ -47,7 +46,6 @@ class Fusion(nn.Module):
         self.hidden = nn.Linear(width, width)
         self.out = nn.Linear(width, 1, bias=False)
         self.unseen = nn.Linear(state, 1)
-        self.dropout = nn.Dropout(DROPOUT)
         self.scale = nn.Parameter(torch.ones(2))  # of the blend's log probability, of the transformer's logit
         for end in (self.gate.weight, self.gate.bias, self.out.weight, self.unseen.weight):
             nn.init.zeros_(end)
@@ -56,25 +54,12 @@ class Fusion(nn.Module):
     def normal_context(self, context: Tensor) -> Tensor:
         return ((context - self.context_mean) * self.context_scale).clamp(-CLIP, CLIP)
 
-    def forward(
-        self,
-        hidden: Tensor,
-        context: Tensor,
-        statistics: Tensor,
-        rank: Tensor,
-        logits: Tensor,
-        keep: Tensor | None = None,
-    ) -> Tensor:
-        """(N, d), (N, C) normalised, (N, K, F), (N, K), (N, K) -> (N, K + 1): the last is a first-ever app's.
-
-        keep: what training leaves of the statistics, 0 or 1 each.
-        """
+    def forward(self, hidden: Tensor, context: Tensor, statistics: Tensor, rank: Tensor, logits: Tensor) -> Tensor:
+        """(N, d), (N, C) normalised, (N, K, F), (N, K), (N, K) -> (N, K + 1): the last is a first-ever app's."""
         f = ((statistics - self.statistic_mean) * self.statistic_scale).clamp(-CLIP, CLIP)
-        if keep is not None:
-            f = f * keep
-        state = self.dropout(torch.cat([hidden, context], dim=-1))
+        state = torch.cat([hidden, context], dim=-1)
         x = F.silu(self.statistics(f) + self.rank(rank.clamp(max=RANKS - 1)) + self.state(state)[:, None])
-        x = self.dropout(F.silu(self.hidden(self.dropout(x))))
+        x = F.silu(self.hidden(x))
         score = self.scale[0] * statistics[..., 0] + self.scale[1] * logits + self.out(x)[..., 0]
         score = score + (f @ self.gate(state)[..., None])[..., 0]
         return torch.cat([score, self.unseen(state)], dim=-1)

@@ -92,8 +92,7 @@ def _learn(model: Transformer, table: Table, cut: int, recipe: Recipe, show: Sho
     for parameter in parts.values():
         parameter.requires_grad_(True)
     optimiser = torch.optim.AdamW(parts.values(), lr=RATE, weight_decay=0.0)
-    rng, generator = np.random.default_rng(1), torch.Generator().manual_seed(1)
-    torch.manual_seed(1)  # of dropout
+    rng = np.random.default_rng(1)
     waiting: list[Window] = []
     past = _first(table, cut)
     model.train()
@@ -101,7 +100,7 @@ def _learn(model: Transformer, table: Table, cut: int, recipe: Recipe, show: Sho
         if len(waiting) < WINDOWS:
             waiting += windows([past], recipe.usages, rng)
         chosen, waiting = waiting[:WINDOWS], waiting[WINDOWS:]
-        loss = answers(model, collate(chosen, recipe.model.vocabulary, rng), recipe, generator).loss()
+        loss = answers(model, collate(chosen, recipe.model.vocabulary, rng), recipe).loss()
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(parts.values(), recipe.clip)

@@ -49,8 +49,8 @@ class Answers:
         return F.cross_entropy(self.scores, self.answer, ignore_index=self.scores.shape[1])
 
 
-def answers(model: Transformer, moments: Moments, recipe: Recipe, generator: torch.Generator | None = None) -> Answers:
-    """One pass over a batch of windows. generator: of the statistics that training hides."""
+def answers(model: Transformer, moments: Moments, recipe: Recipe) -> Answers:
+    """One pass over a batch of windows."""
     batch = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in vars(moments).items()}
     fusion = model.evidence
     context = None if fusion is None else fusion.normal_context(batch["context"])
@@ -69,11 +69,7 @@ def answers(model: Transformer, moments: Moments, recipe: Recipe, generator: tor
         scores = logits.masked_fill(~present, _NEVER)
     else:
         moment = context.gather(1, at.expand(-1, -1, context.shape[-1]))[kept]
-        keep = None
-        if generator is not None and recipe.dropped_statistics:
-            shape = (len(statistics), 1, statistics.shape[-1])
-            keep = (torch.rand(shape, generator=generator) >= recipe.dropped_statistics).float()
-        scores = fusion(hidden, moment, statistics, batch["rank"][kept], logits, keep)
+        scores = fusion(hidden, moment, statistics, batch["rank"][kept], logits)
         scores = torch.cat([scores[:, :-1].masked_fill(~present, _NEVER), scores[:, -1:]], dim=1)
     return Answers(scores, blend, batch["answer"][kept])
 
@@ -203,12 +199,10 @@ def _step(
     model: Transformer, optimiser: torch.optim.AdamW, chosen: list[Window], step: int, recipe: Recipe
 ) -> tuple[float, float]:
     """The loss, and the blend's on the same positions (of those it knows)."""
-    torch.manual_seed(recipe.seed + 7919 * step)  # of dropout
-    generator = torch.Generator().manual_seed(recipe.seed + 104729 * step)
     rng = np.random.default_rng([recipe.seed, 2, step])
     for group in optimiser.param_groups:
         group["lr"] = learning_rate(recipe, step)
-    found = answers(model, collate(chosen, recipe.model.vocabulary, rng, recipe.shuffle), recipe, generator)
+    found = answers(model, collate(chosen, recipe.model.vocabulary, rng, recipe.shuffle), recipe)
     loss = found.loss()
     optimiser.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]

@@ -15,24 +15,23 @@ class Recipe:
 
     model: ModelConfig = field(
         default_factory=lambda: ModelConfig(
-            context=512, dim=96, layers=3, heads=4, hidden=192, query_key_norm=True, ordinal_heads=2, evidence=64
+            context=512, dim=96, layers=3, heads=4, hidden=192, query_key_norm=True, ordinal_heads=2, evidence=128
         )
     )
     seed: int = 0  # of folds, weights, people, windows and phi
     fold: str = ""  # "2/5": the second fifth of the users is held out
     start: str = ""  # a model file to go on from
-    prior_steps: int = 2500  # on people of the prior alone, first
-    steps: int = 3100  # in all
-    prior_share: float = 0.5  # of the usages, once real people come in
+    prior_steps: int = 150  # on people of the prior alone, first
+    steps: int = 700  # in all
+    prior_share: float = 0.4  # of the usages, once real people come in
     augmented: float = 0.5  # of the real logs change every time they come up
     prior_people: int = 120  # drawn anew for every round
     windows_per_step: int = 10
-    learning_rate: float = 2e-3
+    learning_rate: float = 3e-3
     warmup_steps: int = 50
-    weight_decay: float = 0.05
+    weight_decay: float = 0.02
     clip: float = 1.0
     average: float = 0.99  # of the weights: what is left of the past after a step
-    dropped_statistics: float = 0.1  # of a position's statistics are hidden from the head
     shuffle: bool = True
     transformer: bool = True  # False: the head sees evidence and context only
     real: bool = True
