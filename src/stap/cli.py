@@ -58,6 +58,7 @@ BENCHES = {
     "stream": "stream",
     "training": "training",
     "latency": "latency",
+    "shipped": "shipped",
     "people": "people",
 }
 

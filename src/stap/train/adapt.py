@@ -26,10 +26,10 @@ from stap.train.tables import Table, Window, collate, logs_of, tabulate, windows
 
 LEARNED = 0.7  # of the log; the tail is what remains
 LEAST = 400  # usages that are worth the attempt
-STEPS = 150
+STEPS = 60  # more, or larger ones, learn the log and not the person
 WINDOWS = 4  # a step
-RATE = 1e-3
-PULL = 0.02  # towards the weights it came from, a step
+RATE = 5e-4
+PULL = 0.1  # towards the weights it came from, a step
 SURE = 2.0  # standard errors that the tail's loss has to fall by
 
 Show = Callable[[int], None]  # called with the number of steps just done
