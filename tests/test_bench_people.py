@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from train.made import corpus, log_file
 
 from stap.errors import BadInput
@@ -18,9 +19,6 @@ from stap.events import Corpus, from_table
 from stap.metrics import MISS, calibration_error
 from stap.predictors import CLASSICAL
 from stap.predictors.engine import EngineModel
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("lightgbm")
 
 people = import_module("stap.bench.people")
 people_figures = import_module("stap.bench.people_figures")

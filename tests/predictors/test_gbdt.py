@@ -12,10 +12,8 @@ from stap import prior
 from stap.errors import BadInput
 from stap.evaluate import report, stream
 from stap.events import Corpus
-from stap.predictors import CLASSICAL
-
-gbdt = pytest.importorskip("stap.predictors.gbdt", reason="the rival needs lightgbm")
-rival = pytest.importorskip("stap.train.rival")
+from stap.predictors import CLASSICAL, gbdt, trees
+from stap.train import rival
 
 TREES = 40
 
@@ -91,7 +89,7 @@ def test_rewriting_keeps_every_score(ranker: Path) -> None:
 
     rows = np.random.default_rng(0).normal(0, 4, (500, len(gbdt.FEATURES))).astype(np.float32)
     whole = lightgbm.Booster(model_file=str(ranker))
-    anew = lightgbm.Booster(model_str=gbdt.rewrite(ranker.read_text(), gbdt.FEATURES))
+    anew = lightgbm.Booster(model_str=trees.rewrite(ranker.read_text(), gbdt.FEATURES))
     np.testing.assert_array_equal(whole.predict(rows, raw_score=True), anew.predict(rows, raw_score=True))
 
 
