@@ -49,9 +49,9 @@ class Recipe:
         return self.model.context // 2
 
 
-def without(recipe: Recipe, part: str) -> Recipe:
-    """The same recipe with one thing taken away: a row of the ablation table."""
-    changes: dict[str, dict[str, Any]] = {
+def _changes(recipe: Recipe) -> dict[str, dict[str, Any]]:
+    """What it takes to leave each part out."""
+    return {
         "evidence": {"model": replace(recipe.model, evidence=0)},
         "transformer": {"transformer": False},
         "shuffle": {"shuffle": False},
@@ -61,12 +61,19 @@ def without(recipe: Recipe, part: str) -> Recipe:
         "augmentation": {"augmented": 0.0},
         "averaging": {"average": 0.0},
     }
+
+
+PARTS = tuple(_changes(Recipe()))
+
+
+def without(recipe: Recipe, part: str) -> Recipe:
+    """The same recipe with one thing taken away: a row of the ablation table."""
+    changes = _changes(recipe)
     if part not in changes:
         raise BadInput("--without", f"no part {part!r}", f"choose one of {', '.join(changes)}")
     return replace(recipe, **changes[part])
 
 
-PARTS = ("evidence", "transformer", "shuffle", "prior", "real", "context", "augmentation", "averaging")
 TINY = Recipe(
     model=ModelConfig(
         vocabulary=64,
