@@ -31,6 +31,7 @@ from stap.train.config import TrainConfig
 from stap.train.data import Feed, People, fingerprint, people
 from stap.train.display import Board, board, say_best, say_people
 from stap.train.distributed import World, restarted, world
+from stap.train.replicas import Replicas, keep_memory
 from stap.train.validate import validate
 from stap.windows import pieces
 
@@ -47,7 +48,7 @@ class Run:
     feed: Feed
     world: World
     model: Transformer
-    forward: Callable[..., Any]  # the same model, compiled and distributed where that applies
+    replicas: Replicas  # the same model as training calls it
     optimiser: torch.optim.AdamW
     progress: Progress
     total_steps: int
@@ -93,9 +94,11 @@ def begin(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resum
         progress = checkpoint.load(last, model, optimiser, progress.data)
     if here.writes:
         runlog.rewind(folder / "log.jsonl", progress.epoch)
+    keep_memory()
     feed = Feed(split.training, settings)
-    forward = _forward(model, settings, here)
-    return Run(folder, settings, split, feed, here, model, forward, optimiser, progress, feed.steps_in_all())
+    at_once = max(settings.tokens_at_once, settings.model.context)
+    replicas = Replicas(model, _forward(model, settings, here), at_once)
+    return Run(folder, settings, split, feed, here, model, replicas, optimiser, progress, feed.steps_in_all())
 
 
 def _make_folder(folder: Path, settings: TrainConfig, split: People) -> None:
@@ -168,20 +171,27 @@ def train_step(run: Run, epoch: int, step: int) -> tuple[float, int, int]:
     windows = run.feed.windows(settings.context_of(epoch))
     batch = run.feed.batch(epoch, step)
     labels = run.feed.labels(epoch, batch)
-    share = pieces(windows, batch, here.rank, here.size, settings.tokens_at_once)
     for group in run.optimiser.param_groups:
         group["lr"] = learning_rate(settings, run.progress.steps, run.total_steps)
-    total = 0.0
-    for number, piece in enumerate(share or [batch[:1]]):  # a process without windows still joins in, with weight 0
-        inputs, label = to_tensors(run.feed.encode(epoch, piece), here.device)
-        last = number + 1 >= len(share)
-        with nullcontext() if last else _unsynchronised(run.forward):
-            with autocast(settings, here.device):
-                loss = summed_loss(run.forward(*inputs), label) * (1.0 if share else 0.0)
-            torch.autograd.backward(
-                loss * (here.size / max(1, labels))
-            )  # times size: DistributedDataParallel takes the mean
-        total += float(loss.detach())
+
+    parts = here.size * len(run.replicas)
+
+    def work(forward: Callable[..., Any], number: int) -> float:
+        """A replica's part of the batch, forward and backward: its summed loss."""
+        share = pieces(windows, batch, here.rank * len(run.replicas) + number, parts, settings.tokens_at_once)
+        total, weight = 0.0, 1.0
+        if not share and here.size > 1:  # a process without windows still joins in
+            share, weight = [batch[:1]], 0.0
+        for piece in share:
+            inputs, label = to_tensors(run.feed.encode(epoch, piece), here.device)
+            with nullcontext() if piece is share[-1] else _unsynchronised(forward):
+                with autocast(settings, here.device):
+                    loss = summed_loss(forward(*inputs), label) * weight
+                torch.autograd.backward(loss * (here.size / max(1, labels)))  # DistributedDataParallel takes the mean
+            total += float(loss.detach())
+        return total
+
+    total = run.replicas.add_up(work)
     if settings.clip:
         nn.utils.clip_grad_norm_(run.model.parameters(), settings.clip)
     run.optimiser.step()
