@@ -26,7 +26,6 @@ std::unique_ptr<Block> Pool::take() {
     }
     std::unique_ptr<Block> block = std::move(free.back());
     free.pop_back();
-    std::memset(block->hidden, 0, sizeof block->hidden);
     block->any_hidden = false;
     return block;
 }
@@ -58,6 +57,16 @@ void Cache::drop(uint32_t events, Pool& pool) {
     for (uint32_t i = before; i < dropped / size && !blocks.empty(); ++i) {
         pool.give(std::move(blocks.front()));
         blocks.erase(blocks.begin());
+    }
+}
+
+void Cache::hide(uint16_t app, Pool& pool) {
+    const uint32_t size = pool.layout.events;
+    for (uint32_t event = dropped; event < taken; ++event) {
+        Block& block = block_of(event, size);
+        if (block.app[event % size] != app) continue;
+        block.app[event % size] = kHidden;
+        block.any_hidden = true;
     }
 }
 

@@ -11,6 +11,7 @@
 namespace stap {
 
 constexpr uint32_t kBlock = 256;  // events; fewer when the context is shorter
+constexpr uint16_t kHidden = 0xffff;  // instead of an index: nothing attends to the event any more
 
 // Where things are in a block of n events: for every layer and head its keys (n, D), values (n, D) and the scales (n) of both,
 // one after the other, so that attention reads forward through memory.
@@ -30,11 +31,9 @@ struct BlockLayout {
 };
 
 struct Block {
-    uint8_t* data = nullptr;  // in one of the pool's slabs
-    uint64_t hidden[kBlock / 64] = {};  // a bit for every event that may not be attended to any more
+    uint8_t* data = nullptr;     // in one of the pool's slabs
+    uint16_t app[kBlock] = {};  // the virtual index of each event, or kHidden
     bool any_hidden = false;
-
-    void hide(uint32_t event) { hidden[event / 64] |= uint64_t(1) << (event % 64), any_hidden = true; }
 };
 
 // The blocks of a session: those nobody uses wait here. Large ones come several to a slab that the system may back with huge
@@ -67,6 +66,7 @@ struct Cache {
     Block& block_of(uint32_t event, uint32_t size) const { return *blocks[event / size - dropped / size]; }
     void reserve(uint32_t events, Pool& pool);  // room for events 0..events-1
     void drop(uint32_t events, Pool& pool);     // evict so many of the oldest
+    void hide(uint16_t app, Pool& pool);        // all its events so far: the index will mean another app
     void clear(uint64_t step, Pool& pool);      // empty; its event 0 will be that of `step`
 };
 

@@ -24,7 +24,7 @@ struct Pass {
         const Weights& w = model.weights;
         for (uint32_t i = 0; i < n; ++i) {
             const Event& event = events[i];
-            const float* app = event.app == kUnknownApp ? w.unknown.get() : w.app.get() + size_t(event.app) * sizes.d;
+            const float* app = w.app.get() + size_t(event.app) * sizes.d;
             const float* action = w.action.get() + size_t(event.action) * sizes.d;
             const float angle = event.hour * float(kTurn / 24), s = std::sin(angle), c = std::cos(angle);
             float* x = state.x.get() + size_t(i) * sizes.d;
@@ -144,7 +144,7 @@ struct Pass {
         kernels.score[layout.dtype](scores, query, data + layout.keys(number, h) + from * layout.row, key_scales, to - from, sizes.head);
         if (block.any_hidden)
             for (uint32_t e = from; e < to; ++e)
-                if (block.hidden[e / 64] >> (e % 64) & 1) scores[e - from] = kNever;
+                if (block.app[e] == kHidden) scores[e - from] = kNever;
         const float keep = kernels.soft(scores, to - from, &state.largest[row], &state.sum[row]);
         kernels.mix[layout.dtype](state.mixed.get() + at, keep, scores, data + layout.values(number, h) + from * layout.row, value_scales, to - from, sizes.head);
     }
@@ -178,8 +178,7 @@ struct Pass {
     void run() {
         if (cache.taken == 0) cache.origin = events[0].minutes;
         cache.reserve(cache.taken + n, pool);
-        for (uint32_t i = 0; i < n; ++i)
-            if (events[i].app == kUnknownApp) cache.block_of(cache.taken + i, size).hide((cache.taken + i) % size);
+        for (uint32_t i = 0; i < n; ++i) cache.block_of(cache.taken + i, size).app[(cache.taken + i) % size] = events[i].app;
         embed();
         turn();
         for (uint32_t number = 0; number < model.config.layers; ++number) run_layer(number, model.weights.layers[number]);

@@ -12,13 +12,13 @@
 namespace stap {
 
 constexpr uint32_t kMostBatch = 32;
-constexpr uint16_t kUnknownApp = 0xffff;
 
 struct Event {
     double minutes;
     float hour;
-    uint16_t app;  // virtual index, or kUnknownApp: its index was given away
+    uint16_t app;  // virtual index
     uint8_t action;
+    bool recycled;  // the index meant another app until now
     float context[kContextValues] = {};  // the evidence's, of a model that has it
 };
 

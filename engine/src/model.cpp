@@ -135,20 +135,15 @@ void load_embeddings(Loader& loader, Model& model) {
     w.app = buffer_new<float>(size_t(v) * stride);
     w.action = buffer_new<float>(size_t(2) * stride);
     w.hour = buffer_new<float>(size_t(2) * stride);
-    w.unknown = buffer_new<float>(stride);
     fuse_rows(w.app.get(), stride, apps.data(), v, fuse, d, 0);
     fuse_rows(w.action.get(), stride, actions.data(), 2, fuse, d, d);
     std::vector<float> turned(size_t(2) * d), constant(d);
     for (uint32_t k = 0; k < d; ++k) turned[k] = hour[2 * k], turned[d + k] = hour[2 * k + 1];
     fuse_rows(w.hour.get(), stride, turned.data(), 2, fuse, d, 2 * d);
     fuse_rows(constant.data(), d, hour_bias.data(), 1, fuse, d, 2 * d);
-    for (uint32_t o = 0; o < d; ++o) {
-        for (uint32_t a = 0; a < 2; ++a) w.action[size_t(a) * stride + o] += constant[o] + bias[o];
-        double sum = 0;
-        for (uint32_t i = 0; i < v; ++i) sum += w.app[size_t(i) * stride + o];
-        w.unknown[o] = float(sum / v);
-    }
-    model.bytes += (size_t(v) + 5) * stride * 4;
+    for (uint32_t a = 0; a < 2; ++a)
+        for (uint32_t o = 0; o < d; ++o) w.action[size_t(a) * stride + o] += constant[o] + bias[o];
+    model.bytes += (size_t(v) + 4) * stride * 4;
 }
 
 Layer load_layer(Loader& loader, const Model& model, uint32_t n, stap_dtype wanted) {

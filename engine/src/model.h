@@ -67,7 +67,6 @@ struct Weights {
     Buffer<float> app;       // (V, d)
     Buffer<float> action;    // (2, d), with every constant added in
     Buffer<float> hour;      // (2, d): for sin, for cos
-    Buffer<float> unknown;   // (d): the mean of the apps
     std::vector<Layer> layers;
     Buffer<float> norm;      // (d)
     OwnedMatrix head;        // (V, d)

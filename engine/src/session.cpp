@@ -28,8 +28,7 @@ uint32_t Session::pending(uint32_t cache) const {
 void Session::observe(std::string_view app, int action, double minutes, double hour) {
     bool recycled = false;
     const uint16_t index = phi.use(std::string(app), steps, recycled);
-    if (recycled) forget(index);
-    Event event = {minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f)), index, uint8_t(action)};
+    Event event = {minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f)), index, uint8_t(action), recycled};
     if (evidence) {
         evidence->observe(app, action, minutes, hour);
         evidence->context(event.context);
@@ -51,30 +50,17 @@ void Session::begin_stages() {
     }
 }
 
-// The index now means another app: old events that carry it become those of an unknown one, which nothing attends to.
-void Session::forget(uint16_t index) {
-    const uint64_t oldest = steps - std::min<uint64_t>(steps, log.size());
-    for (uint64_t step = oldest; step < steps; ++step) {
-        Event& event = log[step % schedule.context];
-        if (event.app != index) continue;
-        event.app = kUnknownApp;
-        for (Cache& cache : caches) {
-            if (step < cache.first + cache.dropped || step >= cache.first + cache.taken) continue;
-            const uint32_t at = uint32_t(step - cache.first);
-            cache.block_of(at, pool.layout.events).hide(at % pool.layout.events);
-        }
-    }
-}
-
 // The passive cache is ready when its stage begins, also for a caller that ranks but never calls catch_up.
 void Session::keep_pace() {
     if (schedule.strategy == STAP_ROLLING && pending(0) >= std::min(kBacklog, schedule.context)) take(0, kMostBatch);
     if (schedule.strategy != STAP_ISWI || ranked == 0 || steps - ranked > schedule.half()) return;
     const uint32_t passive = 1 - active(), left = uint32_t(schedule.half() - (steps - 1) % schedule.half());
-    if (pending(passive) > kPace * (left - 1)) take(passive, std::max(kPace, (pending(passive) + left - 1) / left));
+    if (pending(passive) <= kPace * (left - 1)) return;
+    for (uint32_t due = std::max(kPace, (pending(passive) + left - 1) / left); due > 0 && pending(passive) > 0;) due -= take(passive, due);
 }
 
-// Let a cache take its next events, as one batch; how many is returned.
+// Let a cache take its next events, as one batch; how many is returned. An event with a recycled index begins a batch: those
+// before it still attend to what the index meant then, it and those after it do not, whenever all this is computed.
 uint32_t Session::take(uint32_t c, uint32_t most) {
     Cache& cache = caches[c];
     uint32_t n = std::min({pending(c), most, kMostBatch});
@@ -84,7 +70,11 @@ uint32_t Session::take(uint32_t c, uint32_t most) {
         cache.drop(schedule.dropped(cache.taken + 1) - cache.dropped, pool);
     }
     Event events[kMostBatch];
-    for (uint32_t i = 0; i < n; ++i) events[i] = log[(cache.first + cache.taken + i) % schedule.context];
+    for (uint32_t i = 0; i < n; ++i) {
+        events[i] = log[(cache.first + cache.taken + i) % schedule.context];
+        if (i > 0 && events[i].recycled) n = i;
+    }
+    if (events[0].recycled) cache.hide(events[0].app, pool);
     forward(*model, *kernels, state, pool, cache, events, n);
     if (c == active() && pending(c) == 0) {
         forward_head(*model, *kernels, state, n - 1);

@@ -46,12 +46,11 @@ struct Session {
    private:
     void fuse();
     void begin_stages();
-    void forget(uint16_t index);
     void keep_pace();
     uint32_t take(uint32_t cache, uint32_t most);
 };
 
-constexpr uint32_t kSnapshotVersion = 2;  // also the seed of the hash at a snapshot's end
+constexpr uint32_t kSnapshotVersion = 3;  // also the seed of the hash at a snapshot's end
 std::vector<uint8_t> session_snapshot(const Session& session);
 std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, const uint8_t* data, size_t size);
 

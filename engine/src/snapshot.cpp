@@ -1,4 +1,5 @@
 // A session as bytes and back. Restoring trusts nothing: every number is checked before it is used.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -59,6 +60,7 @@ void put_log(Writer& w, const std::vector<Event>& log) {
         w.put(event.hour);
         w.put(event.app);
         w.put(event.action);
+        w.put(uint8_t(event.recycled));
         w.bytes(event.context, sizeof event.context);
     }
 }
@@ -71,12 +73,12 @@ void get_log(Reader& r, Session& s) {
         event.hour = r.get<float>();
         event.app = r.get<uint16_t>();
         event.action = r.below<uint8_t>(2, "an action that is none");
+        r.value(event.recycled);
         for (float& value : event.context) r.value(value);
         if (!(std::fabs(event.minutes) <= STAP_MOST_MINUTES) || !(event.hour >= 0 && event.hour < 24)) damaged("a time that is none");
-        if (event.app != kUnknownApp && (event.app >= s.phi.slots.size() || !s.phi.slots[event.app].used)) damaged("an event of no app");
+        if (event.app >= s.phi.slots.size() || !s.phi.slots[event.app].used) damaged("an event of no app");
         s.log.push_back(event);
     }
-    if (count > 0 && s.log[(s.steps - 1) % s.schedule.context].app == kUnknownApp) damaged("a last event of no app");
 }
 
 // Call visit(pointer, bytes) for everything a cache holds, block by block.
@@ -86,7 +88,7 @@ void visit_cache(const Session& s, const Cache& cache, Visit visit) {
     for (uint32_t start = cache.dropped / layout.events * layout.events; start < cache.taken; start += layout.events) {
         Block& block = cache.block_of(start, layout.events);
         const size_t rows = std::min(layout.events, cache.taken - start);
-        visit(block.hidden, sizeof block.hidden);
+        visit(block.app, rows * sizeof *block.app);
         for (uint32_t layer = 0; layer < s.model->config.layers; ++layer)
             for (uint32_t h = 0; h < layout.heads; ++h) {
                 visit(block.data + layout.keys(layer, h), rows * layout.row);
@@ -115,7 +117,7 @@ void get_cache(Reader& r, Session& s, uint32_t c) {
     cache.reserve(taken, s.pool);
     visit_cache(s, cache, [&](void* data, size_t size) { r.bytes(data, size); });
     for (auto& block : cache.blocks)
-        for (uint64_t bits : block->hidden) block->any_hidden = block->any_hidden || bits != 0;
+        block->any_hidden = std::find(std::begin(block->app), std::end(block->app), kHidden) != std::end(block->app);
 }
 
 }  // namespace

@@ -55,18 +55,35 @@ void contexts_are_as_promised() {
 void batching_changes_no_bit() {
     const ModelPointer model = load(tiny::model());
     for (stap_strategy strategy : kStrategies)
-        for (stap_dtype cache : {STAP_F32, STAP_F16, STAP_I8}) {
-            stap_options options = stap_options_default();
-            options.strategy = strategy, options.cache = cache, options.context = 64;
-            const SessionPointer every = open(model.get(), options), eager = open(model.get(), options), lazy = open(model.get(), options);
-            for (uint64_t i = 0; i < 260; ++i) {
-                for (const auto& session : {every.get(), eager.get(), lazy.get()}) observe(session, i);
-                const std::vector<float> wanted = logits(every.get());
-                stap_session_catch_up(eager.get(), i % 7, nullptr);
-                if (i % 5 == 0) CHECK(same_bits(logits(eager.get()), wanted));
-                if (i % 97 == 0) CHECK(same_bits(logits(lazy.get()), wanted));
+        for (stap_dtype cache : {STAP_F32, STAP_F16, STAP_I8})
+            for (uint32_t indices : {0u, 5u}) {  // enough; fewer than apps, so that they are recycled all the time
+                stap_options options = stap_options_default();
+                options.strategy = strategy, options.cache = cache, options.context = 64, options.app_limit = indices;
+                const SessionPointer every = open(model.get(), options), eager = open(model.get(), options), lazy = open(model.get(), options);
+                for (uint64_t i = 0; i < 260; ++i) {
+                    for (const auto& session : {every.get(), eager.get(), lazy.get()}) observe(session, i);
+                    const std::vector<float> wanted = logits(every.get());
+                    stap_session_catch_up(eager.get(), i % 7, nullptr);
+                    if (i % 5 == 0) CHECK(same_bits(logits(eager.get()), wanted));
+                    if (i % 97 == 0) CHECK(same_bits(logits(lazy.get()), wanted));
+                }
             }
+}
+
+// ISWI's second cache has gathered what re-prefill computes anew, also where indices were recycled in between.
+void iswi_predicts_as_reprefill() {
+    const ModelPointer model = load(tiny::model());
+    for (uint32_t indices : {0u, 5u}) {
+        stap_options options = stap_options_default();
+        options.context = 64, options.app_limit = indices;
+        const SessionPointer iswi = open(model.get(), options);
+        options.strategy = STAP_REPREFILL;
+        const SessionPointer prefilled = open(model.get(), options);
+        for (uint64_t i = 0; i < 260; ++i) {
+            observe(iswi.get(), i), observe(prefilled.get(), i);
+            CHECK(same_bits(logits(iswi.get()), logits(prefilled.get())));
         }
+    }
 }
 
 void passive_cache_is_ready_without_help() {
@@ -180,7 +197,7 @@ void evidence_is_of_the_events_alone() {
         options.strategy = strategy;
         const SessionPointer every = open(model.get(), options), eager = open(model.get(), options), lazy = open(model.get(), options);
         for (uint64_t i = 0; i < 120; ++i) {
-            for (const auto& session : {every.get(), eager.get(), lazy.get()}) observe(session, i);
+            for (const auto& session : {every.get(), eager.get(), lazy.get()}) observe(session, i, 20);  // apps for 12 indices
             const Answer wanted = answer(every.get());
             stap_session_catch_up(eager.get(), i % 7, nullptr);
             if (i % 5 == 0) CHECK(same_bits(answer(eager.get()), wanted));
@@ -250,6 +267,7 @@ int main() {
     schedule_is_the_papers();
     contexts_are_as_promised();
     batching_changes_no_bit();
+    iswi_predicts_as_reprefill();
     passive_cache_is_ready_without_help();
     threads_are_independent();
     time_is_exact_for_years();
