@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bounds.h"
 #include "hash.h"
 
 namespace stap {

@@ -44,7 +44,4 @@ struct Contexts {
     const Successors* find(uint64_t context) const;
 };
 
-constexpr uint32_t kGeneration = 1u << 14;  // contexts in a generation
-constexpr uint32_t kSuccessors = 256;       // more than these, and a context forgets the fainter half
-
 }  // namespace stap

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "archive.h"
+#include "bounds.h"
 #include "contexts.h"
 
 namespace stap {
@@ -24,7 +25,6 @@ constexpr uint32_t kRanks = 16;       // of recency that are told apart; the las
 constexpr uint32_t kRankBuckets = 5;
 constexpr uint32_t kStatistics = 36;
 constexpr uint32_t kContextValues = 26;
-constexpr uint32_t kMostApps = 1024;  // that are remembered; then the one unused for longest is forgotten
 
 class Evidence {
    public:

@@ -4,14 +4,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "bounds.h"
 #include "evidence.h"
 #include "kernels.h"
 #include "model.h"
 #include "phi.h"
 
 namespace stap {
-
-constexpr uint32_t kMostCandidates = 64;  // for the others the blend speaks alone
 
 struct FusionState {
     struct Scored {
