@@ -9,6 +9,12 @@
 #include "kernels.h"
 #include "memory.h"
 
+#if defined(STAP_EMULATE_AVX512)
+namespace stap {
+extern const Kernels kEmulatedAvx512Kernels;
+}
+#endif
+
 namespace {
 
 using namespace stap;
@@ -127,19 +133,23 @@ void halves_round_trip() {
     CHECK(half_from_float(1 + 1.0f / 2048) == 0x3c00 && half_from_float(1 + 3.0f / 2048) == 0x3c02);  // ties to even
 }
 
+void all_agree(const Kernels& k, const char* how) {
+    std::printf("%s%s\n", k.name, how);
+    matmul_agrees(k);
+    attention_agrees(k);
+    stores_agree(k);
+    small_ones_agree(k);
+    exponentials_agree(k);
+}
+
 }  // namespace
 
 int main() {
     halves_round_trip();
-    for (stap_kernels id : {STAP_KERNELS_AVX2, STAP_KERNELS_AVX512, STAP_KERNELS_NEON, STAP_KERNELS_SCALAR}) {
-        const Kernels* k = kernels_find(id);
-        if (!k) continue;
-        std::printf("%s\n", k->name);
-        matmul_agrees(*k);
-        attention_agrees(*k);
-        stores_agree(*k);
-        small_ones_agree(*k);
-        exponentials_agree(*k);
-    }
+    for (stap_kernels id : {STAP_KERNELS_AVX2, STAP_KERNELS_AVX512, STAP_KERNELS_NEON, STAP_KERNELS_SCALAR})
+        if (const Kernels* k = kernels_find(id)) all_agree(*k, "");
+#if defined(STAP_EMULATE_AVX512)
+    all_agree(kEmulatedAvx512Kernels, ", emulated");
+#endif
     return failures != 0;
 }
