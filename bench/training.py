@@ -44,8 +44,8 @@ from stap.windows import cut, encode
 
 from .verdict import Figure, publish
 
-ROUNDS = 3
-TOKENS = 16_384  # events in a step of the plain loop, padding included
+ROUNDS = 2
+FULL, TOKENS = 8_192, 16_384  # events in a step of the plain loop, padding included: of full windows, of people's
 AT_ONCE = 4_096  # events in a forward pass of theirs
 LONGEST = 16_384  # the longest context of the paper's sweep
 ALONE = World(0, 1, torch.device("cpu"))
@@ -162,7 +162,7 @@ class _Loop:
 
 def _serve(there: Connection, who: str, context: int, full: bool) -> None:
     corpus = _full(context) if full else _people()
-    settings = TrainConfig(model=ModelConfig(context=context), tokens_per_batch=TOKENS)
+    settings = TrainConfig(model=ModelConfig(context=context), tokens_per_batch=FULL if full else TOKENS)
     with tempfile.TemporaryDirectory() as folder:
         if who == OURS:
             step = _ours(corpus, settings, Path(folder))

@@ -44,6 +44,7 @@ SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave bad rows o
 KeepSystem = Annotated[bool, typer.Option("--keep-system", help="Keep launchers and system UI.")]
 Users = Annotated[str | None, typer.Option("--users", help="Only these users, comma-separated.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
+Always = Annotated[str, typer.Option(metavar="USERS", help="Who trains in every fold, comma-separated.")]
 Ranker = Annotated[Path | None, typer.Option("--ranker", metavar="FILE", help="The trees that `gbdt` predicts with.")]
 Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(CLASSICAL)}, stap, gbdt.")]
 Model = Annotated[
@@ -264,6 +265,7 @@ def recipe_(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where the run is.")] = False,
     seed: Annotated[int | None, typer.Option(help="Of folds, weights, people, windows and phi.")] = None,
     fold: Annotated[str | None, typer.Option(metavar="K/N", help="Hold out the K-th of N parts of the users.")] = None,
+    always: Always = "",
     steps: Annotated[int | None, typer.Option(min=1, help="Optimiser steps in all.")] = None,
     prior_steps: Annotated[int | None, typer.Option(min=0, help="Of these, on the prior alone, first.")] = None,
     start: Annotated[str | None, typer.Option(metavar="FILE", help="A model to go on from.")] = None,
@@ -278,7 +280,9 @@ def recipe_(
     Example: `stap recipe --data ubiqlog.parquet --out runs/fold1 --fold 1/5`
     """
     fused = extra("stap.train.fused")
-    wanted = fused.changed(RECIPES[preset], seed=seed, fold=fold, steps=steps, prior_steps=prior_steps, start=start)
+    wanted = fused.changed(
+        RECIPES[preset], seed=seed, fold=fold, always=always, steps=steps, prior_steps=prior_steps, start=start
+    )
     if without is not None:
         wanted = leave_out(wanted, without)
     table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
@@ -290,6 +294,7 @@ def rival_(
     data: Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The trees, as LightGBM's text.")],
     fold: Annotated[str, typer.Option(metavar="K/N", help="Hold out the K-th of N parts of the users.")] = "",
+    always: Always = "",
     seed: Annotated[int, typer.Option(min=0, help="Of the folds, the positions and the trees.")] = 0,
     format: Format = None,
     zone: Zone = None,
@@ -304,7 +309,7 @@ def rival_(
     """
     rival = extra("stap.train.rival")
     table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
-    training, _ = hold_out(from_table(table), fold, seed)
+    training, _ = hold_out(from_table(table), fold, seed, always)
     with show.progress("growing trees", rival.TREES) as tick:
         rival.train(training, out, seed, progress=tick)
     show.out.print(f"wrote {out}, trained on {len(training.users):,} users", soft_wrap=True, markup=False)

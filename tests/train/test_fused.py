@@ -256,3 +256,16 @@ def test_adapting_needs_a_person_and_a_head(run: Path, tmp_path: Path, people: C
     pure = fused.train(people, without(replace(TINY, steps=1, prior_steps=1), "evidence"), tmp_path / "pure")
     with pytest.raises(BadInput, match="no small parts"):
         adapt.adapt(pure, _person(500), tmp_path / "a.safetensors", "log")
+
+
+def test_who_always_trains_is_never_held_out(people: Corpus) -> None:
+    """The others are dealt out as if these were not there."""
+    always = ",".join(people.users[:2])
+    others = people.select(np.arange(2, len(people.users)))
+    for k in (1, 2):
+        training, testing = hold_out(people, f"{k}/2", 0, always)
+        assert testing.users == hold_out(others, f"{k}/2")[1].users
+        assert set(training.users) | set(testing.users) == set(people.users)
+        assert set(people.users[:2]) <= set(training.users)
+    with pytest.raises(BadInput, match="no user 'nobody'"):
+        hold_out(people, "1/2", 0, "nobody")

@@ -93,7 +93,7 @@ class Stap:
     """One person's STAP. A cache counts time from its own first event, so years of history cost no precision.
 
     Past V apps a new one takes the index of the least recently used, whose old events are hidden in the caches. The
-    engine does the same; events still waiting there (see its catch_up) are hidden before any other has seen them.
+    engine does the same.
     """
 
     def __init__(self, model: Transformer, seed: int = 0) -> None:

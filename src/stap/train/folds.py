@@ -19,13 +19,17 @@ def parse(fold: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def hold_out(corpus: Corpus, fold: str, seed: int = 0) -> tuple[Corpus, Corpus]:
-    """(training, held out); without a fold everybody trains."""
+def hold_out(corpus: Corpus, fold: str, seed: int = 0, always: str = "") -> tuple[Corpus, Corpus]:
+    """(training, held out); without a fold everybody trains. `always`: users, comma-separated, that no fold holds out."""
     everybody = np.arange(len(corpus.users))
+    trains = {name for name in always.split(",") if name}
+    if missing := sorted(trains - set(corpus.users)):
+        raise BadInput("--always", f"no user {missing[0]!r} in the log", "check the names with `stap describe`")
     if not fold:
         return corpus, corpus.select(everybody[:0])
     number, parts = parse(fold)
-    if parts > len(corpus.users):
-        raise BadInput("--fold", f"{parts} folds of {len(corpus.users)} users", "give more logs, or fewer folds")
-    out = split_users(len(corpus.users), [1] * parts, seed)[number - 1]
+    others = np.array([n for n, name in enumerate(corpus.users) if name not in trains], np.int64)
+    if parts > len(others):
+        raise BadInput("--fold", f"{parts} folds of {len(others)} users", "give more logs, or fewer folds")
+    out = others[split_users(len(others), [1] * parts, seed)[number - 1]]
     return corpus.select(np.setdiff1d(everybody, out)), corpus.select(np.sort(out))

@@ -54,13 +54,14 @@ def answers(model: Transformer, moments: Moments, recipe: Recipe) -> Answers:
     batch = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in vars(moments).items()}
     fusion = model.evidence
     context = None if fusion is None else fusion.normal_context(batch["context"])
-    x = model.embed(batch["app"].clamp(min=0), batch["action"], batch["hour"], context)
-    hidden = model.states(x, batch["minutes"])
     kept = batch["answer"] != SKIPPED
     at = batch["position"][..., None]
-    hidden = hidden.gather(1, at.expand(-1, -1, hidden.shape[-1]))[kept]  # (N, d)
-    if not recipe.transformer:
-        hidden = torch.zeros_like(hidden)
+    if recipe.transformer:
+        x = model.embed(batch["app"].clamp(min=0), batch["action"], batch["hour"], context)
+        hidden = model.states(x, batch["minutes"])
+        hidden = hidden.gather(1, at.expand(-1, -1, hidden.shape[-1]))[kept]  # (N, d)
+    else:
+        hidden = torch.zeros(int(kept.sum()), model.config.dim)
     index, present = batch["index"][kept], batch["present"][kept]
     logits = torch.where(index >= 0, model.head(hidden).gather(1, index.clamp(min=0)), 0.0)
     statistics = batch["statistics"][kept]
@@ -129,7 +130,7 @@ def train(corpus: Corpus, recipe: Recipe, folder: Path, resume: bool = False) ->
     text = json.dumps(asdict(recipe), indent=1) + "\n"
     if settings.exists() and settings.read_text() != text:
         raise BadInput(str(folder), "its run has other settings", "give the same options, or choose another --out")
-    training, testing = hold_out(corpus, recipe.fold, recipe.seed)
+    training, testing = hold_out(corpus, recipe.fold, recipe.seed, recipe.always)
     _make_folder(folder, settings, text, training, testing)
     population = Population(training, recipe)
     model = build(recipe, population)

@@ -15,15 +15,16 @@ class Recipe:
 
     model: ModelConfig = field(
         default_factory=lambda: ModelConfig(
-            context=512, dim=96, layers=3, heads=4, hidden=192, query_key_norm=True, ordinal_heads=2, evidence=128
+            context=512, dim=64, layers=2, heads=4, hidden=128, query_key_norm=True, ordinal_heads=2, evidence=128
         )
     )
     seed: int = 0  # of folds, weights, people, windows and phi
     fold: str = ""  # "2/5": the second fifth of the users is held out
+    always: str = ""  # users, comma-separated, that train in every fold
     start: str = ""  # a model file to go on from
     prior_steps: int = 150  # on people of the prior alone, first
-    steps: int = 700  # in all
-    prior_share: float = 0.4  # of the usages, once real people come in
+    steps: int = 1000  # in all
+    prior_share: float = 0.15  # of the usages, once real people come in
     augmented: float = 0.5  # of the real logs change every time they come up
     prior_people: int = 120  # drawn anew for every round
     windows_per_step: int = 10
