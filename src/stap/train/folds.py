@@ -20,7 +20,7 @@ def parse(fold: str) -> tuple[int, int]:
 
 
 def hold_out(corpus: Corpus, fold: str, seed: int = 0, always: str = "") -> tuple[Corpus, Corpus]:
-    """(training, held out); without a fold everybody trains. `always`: users, comma-separated, that no fold holds out."""
+    """(training, held out); without a fold everybody trains. `always`: users, comma-separated, never held out."""
     everybody = np.arange(len(corpus.users))
     trains = {name for name in always.split(",") if name}
     if missing := sorted(trains - set(corpus.users)):
