@@ -72,6 +72,7 @@ def test_a_step_of_the_optimiser_reaches_every_replica(three_threads: None) -> N
     replicas.add_up(work)
     optimiser.step()
     for other in replicas.forwards[1:]:
+        assert isinstance(other, Transformer)
         for mine, its in zip(model.parameters(), other.parameters(), strict=True):
             assert mine.data_ptr() == its.data_ptr()
 
