@@ -29,7 +29,7 @@ def start(folder: Path) -> int:
     if pid:
         return pid
     try:
-        torch.set_num_threads(1)
+        torch.set_num_threads(2)  # two replicas
         train(corpus(), SETTINGS, folder, "made", resume=True)
         os._exit(0)
     except BaseException as error:
