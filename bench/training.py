@@ -76,9 +76,9 @@ def run() -> dict[str, Any]:
                 padding = _padding(_people(), context)
                 figures.append(Figure(f"{label}: padding", padding, "% of the plain loop's events"))
             figures += [Figure(f"{label}: {who}", median(found), "events/s") for who, found in rates.items()]
-            ratio = _ratio(rates, PLAIN)
-            figures.append(Figure(f"{label}: ratio to the plain loop", ratio, "x", "at least 1.5 x", ratio >= 1.5))
-            figures.append(Figure(f"{label}: ratio with fused attention", _ratio(rates, FUSED), "x"))
+            for peer, what in ((PLAIN, "ratio to the plain loop"), (FUSED, "ratio with fused attention")):
+                ratio = _ratio(rates, peer)
+                figures.append(Figure(f"{label}: {what}", ratio, "x", "at least 1.5 x", ratio >= 1.5))
             if full:
                 used = 100 * median(rates[OURS]) * ModelConfig().flops_per_event(context) / peak
                 figures.append(Figure(f"{label}: model FLOPs utilisation", used, "% of the peak"))
