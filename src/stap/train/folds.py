@@ -24,7 +24,8 @@ def hold_out(corpus: Corpus, fold: str, seed: int = 0, always: str = "") -> tupl
     everybody = np.arange(len(corpus.users))
     trains = {name for name in always.split(",") if name}
     if missing := sorted(trains - set(corpus.users)):
-        raise BadInput("--always", f"no user {missing[0]!r} in the log", "check the names with `stap describe`")
+        some = ", ".join(corpus.users[:5])
+        raise BadInput("--always", f"no user {missing[0]!r} in the log", f"its users are {some}, ...")
     if not fold:
         return corpus, corpus.select(everybody[:0])
     number, parts = parse(fold)

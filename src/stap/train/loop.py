@@ -31,7 +31,7 @@ from stap.train.config import TrainConfig
 from stap.train.data import Feed, People, fingerprint, people
 from stap.train.display import Board, board, say_best, say_people
 from stap.train.distributed import World, restarted, world
-from stap.train.replicas import Replicas, keep_memory
+from stap.train.replicas import Replicas
 from stap.train.validate import validate
 from stap.windows import pieces
 
@@ -94,7 +94,6 @@ def begin(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resum
         progress = checkpoint.load(last, model, optimiser, progress.data)
     if here.writes:
         runlog.rewind(folder / "log.jsonl", progress.epoch)
-    keep_memory()
     feed = Feed(split.training, settings)
     at_once = max(settings.tokens_at_once, settings.model.context)
     replicas = Replicas(model, _forward(model, settings, here), at_once)

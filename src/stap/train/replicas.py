@@ -8,7 +8,6 @@ gives the same bits every time.
 from __future__ import annotations
 
 import copy
-import ctypes
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,7 +18,6 @@ from stap.model.transformer import Transformer
 
 EVENTS = 40_960  # in flight over all threads: 8 GB at the paper's sizes
 Forward = Callable[..., Any]
-_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # glibc's M_...; no more than 32 MB for the last
 
 
 class Replicas:
@@ -49,16 +47,6 @@ class Replicas:
                     parameter.grad = alias.grad if parameter.grad is None else parameter.grad.add_(alias.grad)
                     alias.grad = None
         return total
-
-
-def keep_memory() -> None:
-    """Have glibc keep what tensors give back: mapping it anew takes a good part of a step. Elsewhere, nothing."""
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):
-        return
-    for setting, value in ((_MMAP_THRESHOLD, 32 << 20), (_TRIM_THRESHOLD, 1 << 30), (_TOP_PAD, 64 << 20)):
-        mallopt(setting, value)
 
 
 def _alias(model: Transformer) -> Transformer:
