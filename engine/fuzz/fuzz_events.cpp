@@ -64,8 +64,8 @@ void observe(stap_session* session, Bytes& in) {
     if (!std::isfinite(minutes)) need(status != STAP_OK);
 }
 
-void flood(stap_session* session, uint8_t count, uint64_t& apps) {
-    for (int i = 0; i < count % 9; ++i) {
+void flood(stap_session* session, int count, uint64_t& apps) {
+    for (int i = 0; i < count; ++i) {
         const std::string app = "new" + std::to_string(apps++);
         need(stap_session_observe(session, app.data(), app.size(), STAP_OPEN, double(apps), 12) == STAP_OK);
     }
@@ -136,16 +136,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     stap_session* session = nullptr;
     need(stap_session_new(chosen, &options, &session) == STAP_OK);
     uint64_t apps = 0;
-    int moves = 0;  // each is several sessions' worth of work
-    while (in.left > 0) {
+    // An input costs so much and no more, or mutation would breed slow ones: every bound is within reach of 32 events.
+    int work = 32;
+    while (in.left > 0 && work > 0) {
         const uint8_t op = in.get<uint8_t>();
+        --work;
         switch (op % 8) {
             case 0: rank(session, op / 8 % 8); break;
             case 1: stap_session_catch_up(session, op / 8, nullptr); break;
             case 2:
-                if (++moves <= 3) go_on_elsewhere(session, in, chosen);
+                go_on_elsewhere(session, in, chosen);
+                work -= 15;
                 break;
-            case 3: flood(session, op / 8, apps); break;
+            case 3:
+                flood(session, std::min(op / 8 % 9, work), apps);
+                work -= op / 8 % 9;
+                break;
             default: observe(session, in);
         }
     }

@@ -149,18 +149,27 @@ void score_floats(float* scores, const Query& query, const void* keys, const flo
     }
 }
 
-void score_i8(float* scores, const Query& query, const void* keys, const float* scales, uint32_t n, uint32_t size) {
-    const int8_t* key = static_cast<const int8_t*>(keys);
+// kSize: the keys' length where the compiler is to know it, so that the query stays in registers; 0 for any other.
+template <uint32_t kSize>
+void score_i8_rows(float* scores, const Query& query, const int8_t* key, const float* scales, uint32_t n, uint32_t any) {
+    const uint32_t size = kSize ? kSize : any;
+    const int16_t* const whole = query.whole;
     const F scale = F::set(query.scale);
     for (uint32_t j = 0; j < n; j += kWidth, key += size_t(kWidth) * size) {
         I sums[kWidth];
+#pragma GCC unroll 16
         for (int e = 0; e < kWidth; ++e) {
             F::prefetch(key + size_t(e) * size + 4096);
             sums[e] = I::zero();
-            for (uint32_t i = 0; i < size; i += 32) sums[e] = I::dot(sums[e], key + size_t(e) * size + i, query.whole + i);
+            for (uint32_t i = 0; i < size; i += 32) sums[e] = I::dot(sums[e], key + size_t(e) * size + i, whole + i);
         }
         F::store(scores + j, F::mul(I::sums(sums), F::mul(scale, F::load(scales + j))));
     }
+}
+
+void score_i8(float* scores, const Query& query, const void* keys, const float* scales, uint32_t n, uint32_t size) {
+    const auto rows = size == 32 ? score_i8_rows<32> : size == 64 ? score_i8_rows<64> : score_i8_rows<0>;
+    rows(scores, query, static_cast<const int8_t*>(keys), scales, n, size);
 }
 
 float soft(float* scores, uint32_t n, float* largest, float* sum) {
@@ -184,14 +193,24 @@ float soft(float* scores, uint32_t n, float* largest, float* sum) {
 // kWide values of the rows at a time, so that their sums stay in registers.
 template <typename T, int kWide>
 inline void mix_slice(float* out, float keep, const float* weights, const T* values, const float* scales, uint32_t n, uint32_t size) {
-    F sums[kWide / kWidth];
-    for (int i = 0; i < kWide / kWidth; ++i) sums[i] = F::mul(F::load(out + i * kWidth), F::set(keep));
-    for (uint32_t j = 0; j < n; ++j) {
-        F::prefetch(values + size_t(j) * size + 4096 / sizeof(T));
-        const F weight = F::set(scales ? weights[j] * scales[j] : weights[j]);
-        for (int i = 0; i < kWide / kWidth; ++i) sums[i] = F::fma(weight, F::load(values + size_t(j) * size + i * kWidth), sums[i]);
+    constexpr int kParts = kWide / kWidth;
+    F sums[kParts];
+    for (int i = 0; i < kParts; ++i) sums[i] = F::mul(F::load(out + i * kWidth), F::set(keep));
+    const auto add = [&](float weight, const T* row) {
+        F::prefetch(row + 4096 / sizeof(T));
+        const F factor = F::set(weight);
+        for (int i = 0; i < kParts; ++i) sums[i] = F::fma(factor, F::load(row + i * kWidth), sums[i]);
+    };
+    uint32_t j = 0;
+    for (; j + kWidth <= n; j += kWidth) {
+        alignas(64) float scaled[kWidth];  // together: one product at a time costs as much as a part of the row
+        const float* factors = weights + j;
+        if (scales) F::store(scaled, F::mul(F::load(factors), F::load(scales + j))), factors = scaled;
+#pragma GCC unroll 16
+        for (int e = 0; e < kWidth; ++e) add(factors[e], values + size_t(j + e) * size);
     }
-    for (int i = 0; i < kWide / kWidth; ++i) F::store(out + i * kWidth, sums[i]);
+    for (; j < n; ++j) add(scales ? weights[j] * scales[j] : weights[j], values + size_t(j) * size);
+    for (int i = 0; i < kParts; ++i) F::store(out + i * kWidth, sums[i]);
 }
 
 template <typename T, bool scaled>
