@@ -2,7 +2,9 @@
 
 A RUN is one fold's folder, as `stap recipe` writes it: users.json (who trained, who was held out), model.safetensors
 and, where the rival takes part, gbdt.txt. A fold's model and trees meet only that fold's held-out users. --zero-shot
-puts one model before everybody of other logs. docs/protocol.md says what is computed, people_figures.py computes it.
+puts one model before everybody of other logs. --anew asks the same of everybody's stretches of so many usages, each
+without a past: the cold start, measured on far more positions than everybody's first ones. docs/protocol.md says what
+is computed, people_figures.py computes it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 from multiprocessing import get_context
 from pathlib import Path
@@ -28,7 +30,7 @@ from stap.predictors.base import Event, Ranking
 from stap.predictors.engine import EngineModel, EnginePredictor
 from stap.sources import read
 
-from .people_figures import Streamed, figures, publish
+from .people_figures import Streamed, cold, figures, publish, publish_cold
 
 COSTLY = ("stap", "gbdt", "ppm", "blend")  # begun first, so that no process is left alone with them at the end
 RUN_REMEDY = "use folders that `stap recipe --fold K/N` wrote, one a fold"
@@ -154,12 +156,15 @@ def run(arguments: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--zero-shot", nargs="+", metavar="LOG", help="logs of other people, for --model")
     parser.add_argument("--model", type=Path, metavar="FILE")
     parser.add_argument("--ranker", type=Path, metavar="FILE", help="trees of `stap rival`, for --zero-shot")
+    parser.add_argument("--anew", type=int, metavar="USAGES", help="also with everybody beginning anew so often")
     parser.add_argument("--processes", type=int, default=2, metavar="N", help="at the same time (2)")
     given = parser.parse_args(arguments)
     if bool(given.data) != bool(given.runs) or bool(given.zero_shot) != bool(given.model):
         parser.error("--data goes with --runs, --zero-shot with --model")
     if not given.runs and not given.zero_shot:
         parser.error("give --data and --runs, or --zero-shot and --model")
+    if given.anew is not None and given.anew < 2:
+        parser.error("--anew: at least 2 usages")
     groups = {}
     if given.runs:
         groups["held out"] = held_out(from_table(read(given.data).table), given.runs)
@@ -169,4 +174,16 @@ def run(arguments: Sequence[str]) -> dict[str, Any]:
     for title, members in groups.items():
         found[title] = figures(collect(members, max(1, given.processes)))
         publish(title, found[title])
+        if given.anew:
+            found[title]["anew"] = cold(
+                collect([_anew(group, given.anew) for group in members], max(1, given.processes))
+            )
+            publish_cold(f"{title}, anew every {given.anew} usages", found[title]["anew"])
     return found
+
+
+def _anew(group: Group, usages: int) -> Group:
+    people = group.people.cut(usages)
+    if not people.users:
+        raise BadInput("--anew", f"nobody has {usages} usages", "give fewer")
+    return replace(group, people=people)

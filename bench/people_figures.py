@@ -73,6 +73,11 @@ def figures(streamed: Streamed) -> dict[str, Any]:
     }
 
 
+def cold(streamed: Streamed) -> dict[str, Any]:
+    """The same of stretches without a past: pooled only, since a stretch is no person to be fair to."""
+    return {"stretches": len(streamed.users), "pooled": _table(streamed, np.ones(len(streamed.user), bool))}
+
+
 def _table(streamed: Streamed, which: Bools) -> dict[str, Any]:
     rows = {name: summary(rank[which]) for name, rank in streamed.rank.items()}
     first = np.stack([rank[which] == 1 for rank in streamed.rank.values()])
@@ -138,6 +143,10 @@ def publish(title: str, found: dict[str, Any]) -> None:
             f"foretold {row['foretold']:.2f}, came {row['came']:.2f}",
             markup=False,
         )
+
+
+def publish_cold(title: str, found: dict[str, Any]) -> None:
+    show.out.print(_draw(f"{title}: {found['stretches']} stretches, percent", found["pooled"]))
 
 
 def _draw(title: str, found: dict[str, Any]) -> Table:

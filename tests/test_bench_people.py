@@ -111,6 +111,21 @@ def test_cold_start_is_the_first_usages_of_each(runs: list[Path], monkeypatch: p
     assert cold["HR@5"] == pytest.approx(100 * np.mean(first <= 5))
 
 
+def test_anew_is_everybody_again_without_a_past(runs: list[Path]) -> None:
+    """mru remembers nothing but its stretch: a pass over the stretches as people of their own gives the same."""
+    arguments = ["--runs", *map(str, runs), "--anew", "10", "--processes", "1"]
+    groups = [people._anew(group, 10) for group in people.held_out(corpus(4), runs)]
+    found = people_figures.cold(people.collect(groups))
+    assert found["stretches"] == sum(len(group.people.users) for group in groups) > 4
+    ranks = np.concatenate([stream(group.people, CLASSICAL["mru"]).rank[1::2] for group in groups])
+    assert found["pooled"]["predictors"]["mru"]["HR@3"] == pytest.approx(100 * np.mean(ranks <= 3))
+    assert found["pooled"]["predictors"]["mru"]["n"] == 9 * found["stretches"]
+    with pytest.raises(SystemExit):
+        people.run([*arguments, "--data", "x", "--anew", "1"])
+    with pytest.raises(BadInput, match="nobody has 9999 usages"):
+        people._anew(groups[0], 9999)
+
+
 def test_what_is_noted_belongs_to_the_position(runs: list[Path]) -> None:
     """The notes after each close are those of a predictor that is asked there and nowhere else."""
     from stap.evaluate import events_of

@@ -38,6 +38,19 @@ def test_selecting_users_keeps_their_rows() -> None:
     assert CORPUS.select(np.empty(0, np.int64)).users == ()
 
 
+def test_stretches_are_people_without_a_past() -> None:
+    """B A B C A -> B A | B C, and A is left; the other user is too short."""
+    rows = [("u", app, 60 * n, 60 * n + 30) for n, app in enumerate("BABCA")]
+    stretches = from_table(merge(table(*rows, ("v", "C", 60, 61)))).cut(2)
+    assert stretches.users == ("u from 0", "u from 2")
+    assert stretches.apps == (("B", "A"), ("B", "C"))
+    assert stretches.app.tolist() == [0, 1, 0, 1]
+    assert stretches.offsets.tolist() == [0, 2, 4]
+    assert (stretches.start - stretches.start[0]).tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert stretches.label.tolist() == [1, NO_LABEL, 1, NO_LABEL]
+    assert CORPUS.cut(4).users == ()
+
+
 def test_hours_are_real_numbers_below_24() -> None:
     assert hour_of_day(np.array([0.0, 90.0, 1439.0, 1440.0, -60.0])).tolist() == [0.0, 1.5, 1439 / 60, 0.0, 23.0]
 

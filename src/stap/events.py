@@ -69,6 +69,36 @@ class Corpus:
             end=self.end[rows],
         )
 
+    def cut(self, usages: int) -> Corpus:
+        """Everybody in stretches of so many usages, each a person without a past; what is left at the end goes."""
+        pieces = [
+            (user, low)
+            for user in range(len(self.users))
+            for low in range(self.offsets[user], self.offsets[user + 1] - usages + 1, usages)
+        ]
+        numbered = [by_first_use(self.app[low : low + usages]) for _, low in pieces]
+        rows = np.concatenate([np.arange(low, low + usages) for _, low in pieces] or [np.empty(0, int)])
+        return Corpus(
+            users=tuple(f"{self.users[user]} from {low - self.offsets[user]}" for user, low in pieces),
+            apps=tuple(
+                tuple(self.apps[user][code] for code in self.app[low + first])
+                for (user, low), (first, _) in zip(pieces, numbered, strict=True)
+            ),
+            offsets=usages * np.arange(len(pieces) + 1, dtype=np.int64),
+            app=np.concatenate([place for _, place in numbered] or [np.empty(0, np.int32)]),
+            start=self.start[rows],
+            end=self.end[rows],
+        )
+
+
+def by_first_use(codes: NDArray[Any]) -> tuple[Longs, Ints]:
+    """Where each code comes first, in that order, and every row's place in it."""
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(first), np.int32)
+    place[order] = np.arange(len(first))
+    return first[order], place[inverse]
+
 
 def from_table(table: pl.DataFrame) -> Corpus:
     """A valid, merged usage table as arrays."""
@@ -83,12 +113,8 @@ def from_table(table: pl.DataFrame) -> Corpus:
     app = np.empty(len(table), np.int32)
     names: list[tuple[str, ...]] = []
     for low, high in pairwise(offsets):
-        _, first, inverse = np.unique(sorted_code[low:high], return_index=True, return_inverse=True)
-        by_first_use = np.argsort(first)
-        place = np.empty(len(first), np.int32)
-        place[by_first_use] = np.arange(len(first))
-        app[low:high] = place[inverse]
-        names.append(tuple(table["app"].gather(first[by_first_use] + low).to_list()))
+        first, app[low:high] = by_first_use(sorted_code[low:high])
+        names.append(tuple(table["app"].gather(first + low).to_list()))
     return Corpus(tuple(users), tuple(names), offsets, app, coded["start"].to_numpy(), coded["end"].to_numpy())
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stap import prior
-from stap.events import Corpus, from_table
-from stap.prior.log import Log, number, tidy
+from stap.events import Corpus, by_first_use, from_table
+from stap.prior.log import Log, tidy
 from stap.usage import TIME, merge, validate
 from stap.windows import VOCABULARY
 
@@ -34,7 +34,7 @@ def assert_valid(log: Log) -> None:
     assert (log.end >= log.start).all()
     assert (log.end[:-1] <= log.start[1:]).all()
     assert (log.app[1:] != log.app[:-1]).all()
-    assert (log.app == number(log.app)).all()
+    assert (log.app == by_first_use(log.app)[1]).all()
     assert log.app.dtype == np.int32
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stap.events import Bools, Floats, Ints
+from stap.events import Bools, Floats, Ints, by_first_use
 
 
 class Log(NamedTuple):
@@ -30,12 +30,4 @@ def tidy(log: Log) -> Log:
     first = np.flatnonzero(np.concatenate([[True], log.app[1:] != log.app[:-1]]))
     app, start, end = log.app[first], log.start[first], np.maximum.reduceat(log.end, first)
     end[:-1] = np.minimum(end[:-1], start[1:])
-    return Log(number(app), start, np.maximum(end, start))
-
-
-def number(app: Ints) -> Ints:
-    """Codes 0, 1, ... in order of first use."""
-    _, first, inverse = np.unique(app, return_index=True, return_inverse=True)
-    place = np.empty(len(first), np.int32)
-    place[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return place[inverse]
+    return Log(by_first_use(app)[1], start, np.maximum(end, start))
