@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stap.errors import BadInput
-from stap.usage import SCHEMA, merge, only_users, save, validate
+from stap.usage import SCHEMA, in_front, merge, only_users, save, validate
 
 DAY = datetime(2024, 5, 1)
 
@@ -90,6 +90,38 @@ def test_time_is_never_lost(records: list[tuple[str, str, int, int]]) -> None:
             own[:2] == (user, app) and own[2] <= start <= own[3] and own[3] >= min(end, cut)
             for own, cut in zip(usages, following, strict=True)
         )
+
+
+@pytest.mark.parametrize(
+    ("records", "wanted"),
+    [
+        (["A 0 100", "B 40 50"], ["A 0 40", "B 40 50", "A 50 100"]),
+        (["A 0 100", "B 10 60", "C 20 30"], ["A 0 10", "B 10 20", "C 20 30", "B 30 60", "A 60 100"]),
+        (["A 0 50", "B 40 80"], ["A 0 40", "B 40 80"]),
+        (["A 0 10", "B 5 5"], ["A 0 5", "B 5 5", "A 5 10"]),
+        (["A 0 10", "B 20 30"], ["A 0 10", "B 20 30"]),
+        (["B 20 30", "A 0 25"], ["A 0 20", "B 20 30"]),
+    ],
+)
+def test_what_is_still_open_comes_back(records: list[str], wanted: list[str]) -> None:
+    def rows(texts: list[str]) -> list[tuple[str, str, int, int]]:
+        return [("u", app, int(start), int(end)) for app, start, end in (text.split() for text in texts)]
+
+    assert seconds(in_front(table(*rows(records)))) == rows(wanted)
+
+
+@given(rows)
+def test_in_front_is_who_began_last(records: list[tuple[str, str, int, int]]) -> None:
+    """Asked between the seconds, where nothing begins or ends."""
+    front = seconds(in_front(table(*records)))
+    for user in {row[0] for row in records}:
+        for second in range(0, 560, 7):
+            covering = [row for row in records if row[0] == user and row[2] <= second < row[3]]
+            latest = max((row[2] for row in covering), default=None)
+            wanted = [row[1] for row in covering if row[2] == latest][-1:]
+            assert [row[1] for row in front if row[0] == user and row[2] <= second < row[3]] == wanted
+    instants = sorted(row for row in records if row[2] == row[3])
+    assert sorted(row for row in front if row[2] == row[3]) == instants
 
 
 def test_the_border_names_the_row() -> None:

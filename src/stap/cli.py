@@ -106,13 +106,16 @@ def import_(
     zone: Zone = None,
     skip_bad_rows: SkipBad = False,
     keep_system: KeepSystem = False,
+    in_front: Annotated[
+        bool, typer.Option("--in-front", help="Where records overlap, an app still open comes back to the front.")
+    ] = False,
     users: Users = None,
 ) -> None:
     """Turn any supported log into a usage table.
 
     Example: `adb shell dumpsys usagestats | stap import - -o my.parquet`
     """
-    read = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system))
+    read = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system, in_front))
     usage.save(read.table, out)
     people = read.table["user"].n_unique()
     show.out.print(
@@ -266,6 +269,10 @@ def recipe_(
     seed: Annotated[int | None, typer.Option(help="Of folds, weights, people, windows and phi.")] = None,
     fold: Annotated[str | None, typer.Option(metavar="K/N", help="Hold out the K-th of N parts of the users.")] = None,
     always: Always = "",
+    view: Annotated[
+        list[str] | None,
+        typer.Option("--view", metavar="LOG", help="The same users as another logger saw them (`import --in-front`)."),
+    ] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Optimiser steps in all.")] = None,
     prior_steps: Annotated[int | None, typer.Option(min=0, help="Of these, on the prior alone, first.")] = None,
     start: Annotated[str | None, typer.Option(metavar="FILE", help="A model to go on from.")] = None,
@@ -285,8 +292,10 @@ def recipe_(
     )
     if without is not None:
         wanted = leave_out(wanted, without)
-    table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
-    show.err.print(f"wrote {fused.train(from_table(table), wanted, out, resume)}", soft_wrap=True, markup=False)
+    options = sources.Options(format, zone, skip_bad_rows, keep_system)
+    people = from_table(_read(data, users, options).table)
+    seen = from_table(_read(view, None, options).table) if view else None
+    show.err.print(f"wrote {fused.train(people, wanted, out, resume, seen)}", soft_wrap=True, markup=False)
 
 
 @app.command("rival")

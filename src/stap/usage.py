@@ -6,7 +6,7 @@ Records are what a logger wrote; `merge` turns records into usages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from stap.errors import BadInput
 from stap.files import replacing
 
 TIME = pl.Datetime("us")
+LAST = 2**63 - 1  # later than any time
 SCHEMA: dict[str, pl.DataType] = {"user": pl.String(), "app": pl.String(), "start": TIME, "end": TIME}
 
 
@@ -30,6 +31,38 @@ def merge(records: pl.DataFrame) -> pl.DataFrame:
         usages = _join_neighbours(records.sort("user", "start", maintain_order=True))
     next_start = pl.when(pl.col("user").shift(-1) == pl.col("user")).then(pl.col("start").shift(-1))
     return usages.with_columns(pl.min_horizontal("end", next_start))
+
+
+def in_front(records: pl.DataFrame) -> pl.DataFrame:
+    """Overlapping records as what was in front: whoever began last; when that ends, who is still open comes back.
+
+    For logs of open apps, where `merge` would see that an app was opened over another but never the return.
+    """
+    rows: list[tuple[str, str, int, int]] = []
+    for (user,), one in records.sort("user", "start", maintain_order=True).group_by("user", maintain_order=True):
+        times = (one[name].cast(pl.Int64).to_list() for name in ("start", "end"))
+        rows += [(str(user), *row) for row in _returns(one["app"].to_list(), *times)]
+    table = pl.DataFrame(rows, {"user": pl.String, "app": pl.String, "start": pl.Int64, "end": pl.Int64}, orient="row")
+    return table.with_columns(pl.col("start", "end").cast(TIME))
+
+
+def _returns(apps: list[str], starts: list[int], ends: list[int]) -> Iterator[tuple[str, int, int]]:
+    """(app, from, to) one after the other; an app over which another opens at once was never in front before it."""
+    opened: list[tuple[str, int]] = []  # (app, end), the last on top
+    now = 0
+    for app, start, end in zip([*apps, ""], [*starts, LAST], [*ends, LAST], strict=True):
+        while opened and now < start:
+            top, until = opened[-1]
+            if until > now:
+                yield top, now, min(until, start)
+                now = min(until, start)
+            if until <= now:
+                opened.pop()
+        now = start
+        if end > start:
+            opened.append((app, end))
+        elif app:
+            yield app, start, start
 
 
 def _people_in_order(records: pl.DataFrame) -> bool:

@@ -102,6 +102,32 @@ def test_padding_and_company_change_nothing(people: Corpus) -> None:
     torch.testing.assert_close(together[: len(alone)], alone, rtol=1e-4, atol=1e-4)
 
 
+def test_newcomers_have_no_past(people: Corpus) -> None:
+    """Their share of the usages is as asked, and their evidence is that of a log which begins there."""
+    recipe = replace(TINY, prior_share=0.0, new_share=0.4, augmented=0.0)
+    tables = {id(table): table for table, _, _ in Population(people, recipe).windows(0, True)}.values()
+    begins = set(people.start[people.offsets[:-1]])
+    new = [table for table in tables if table.minutes[0, 0] not in begins]
+    assert 0.35 < sum(map(len, new)) / sum(map(len, tables)) < 0.46
+    for table in new[:5]:
+        assert 40 <= len(table) < 256
+        assert table.app[0] == 0
+        assert (table.candidate[0] < 0).all()  # the current app is all that is known, and nobody opens it again
+
+
+def test_a_view_is_of_those_who_train(people: Corpus) -> None:
+    """The other logger's records stand in for a person; nobody comes in by them."""
+    later = replace(people, start=people.start + 1e6, end=people.end + 1e6)
+    recipe = replace(TINY, prior_share=0.0, augmented=0.0, view_share=1.0)
+    some, other = people.select(np.array([0, 1])), later.select(np.array([1, 2]))
+    first = {
+        table.minutes[0, 0] for table, _, _ in Population(some, replace(recipe, new_share=0.0), other).windows(0, True)
+    }
+    assert first == {people.start[0], later.start[later.offsets[1]]}
+    without_ = Population(some, without(replace(recipe, new_share=0.0), "view"), other).windows(0, True)
+    assert {table.minutes[0, 0] for table, _, _ in without_} == {some.start[0], some.start[some.offsets[1]]}
+
+
 def test_a_fresh_model_is_the_blend(people: Corpus, tmp_path: Path) -> None:
     """Before training, the ranking of the known apps is the blend's own."""
     recipe = replace(TINY, real=False)

@@ -59,7 +59,7 @@ def read(paths: Sequence[str | Path], options: Options = Options()) -> Imported:
     with tempfile.TemporaryDirectory(prefix="stap-") as scratch:
         parts, notes = _read_parts(paths, Path(scratch), options)
         records, dropped = _gather(parts, options, notes)
-    table = usage.validate(usage.merge(records), where)
+    table = usage.validate(usage.merge(usage.in_front(records) if options.in_front else records), where)
     return Imported(
         table=table,
         format="+".join(dict.fromkeys(part.format for part in parts)),

@@ -21,6 +21,7 @@ class Options:
     zone: str | None = None  # IANA name, for logs kept in UTC; None: this machine's
     skip_bad_rows: bool = False
     keep_system: bool = False
+    in_front: bool = False  # where records overlap, what was in front and what came back to it
 
 
 @dataclass(frozen=True)

@@ -122,8 +122,8 @@ def learning_rate(recipe: Recipe, step: int) -> float:
     return recipe.learning_rate * ramp * (0.03 + 0.97 * 0.5 * (1.0 + math.cos(math.pi * step / recipe.steps)))
 
 
-def train(corpus: Corpus, recipe: Recipe, folder: Path, resume: bool = False) -> Path:
-    """Run the recipe into a folder; the model's file comes back."""
+def train(corpus: Corpus, recipe: Recipe, folder: Path, resume: bool = False, view: Corpus | None = None) -> Path:
+    """Run the recipe into a folder; the model's file comes back. `view`: the same users, as another logger saw them."""
     settings = folder / "recipe.json"
     if settings.exists() and not resume:
         raise BadInput(str(folder), "there is a run in it", "continue it with --resume, or choose another --out")
@@ -132,13 +132,13 @@ def train(corpus: Corpus, recipe: Recipe, folder: Path, resume: bool = False) ->
         raise BadInput(str(folder), "its run has other settings", "give the same options, or choose another --out")
     training, testing = hold_out(corpus, recipe.fold, recipe.seed, recipe.always)
     _make_folder(folder, settings, text, training, testing)
-    population = Population(training, recipe)
+    population = Population(training, recipe, view)
     model = build(recipe, population)
     optimiser = torch.optim.AdamW(
         model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, betas=(0.9, 0.98), fused=True
     )
     average = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    progress = Progress(fingerprint(training))
+    progress = Progress(fingerprint(training) + (fingerprint(view) if view else ""))
     if (folder / LAST).exists():
         progress = checkpoint.load(folder / LAST, model, optimiser, progress.data, average)
     runlog.rewind(folder / LOG, progress.steps)

@@ -1,4 +1,7 @@
-"""Who a model with evidence is trained on: people of the prior, real people, and people made from real ones.
+"""Who a model with evidence is trained on: people of the prior, real people, people made from real ones, and newcomers.
+
+A newcomer is a stretch of somebody's log whose past is not known. Without them a model would hardly ever see how little
+is known of a person in the first hundred usages: a real log has one beginning.
 
 Round after round, each a pure function of (seed, round): so a run that is resumed meets the same people again.
 """
@@ -10,23 +13,33 @@ from collections.abc import Iterator
 import numpy as np
 
 from stap import prior
-from stap.events import Corpus
+from stap.events import Corpus, by_first_use
 from stap.prior import augment
 from stap.prior.log import Log
 from stap.train.recipe import Recipe
 from stap.train.tables import Random, Table, Window, logs_of, tabulate, windows
 
-PRIOR_USAGES = (200, 2500)
+PRIOR_USAGES = (40, 2500)
+NEW_USAGES = (40, 256)  # of a newcomer
 CHANGED = 0.4  # how likely each way of changing a log is taken
 SPLICED = 0.2
 LEAST = 50  # usages that a changed log must keep
 
 
 class Population:
-    def __init__(self, corpus: Corpus, recipe: Recipe) -> None:
+    """`view`: the same users as another logger would have seen them."""
+
+    def __init__(self, corpus: Corpus, recipe: Recipe, view: Corpus | None = None) -> None:
         self.recipe = recipe
-        self.logs = logs_of(corpus) if recipe.real else []
-        self._plain = [tabulate(log, np.random.default_rng([recipe.seed, i])) for i, log in enumerate(self.logs)]
+        logs = logs_of(corpus) if recipe.real else []
+        again = dict(zip(view.users, logs_of(view), strict=True)) if view else {}
+        self.logs = [[log] for log in logs]  # of every person: as logged and, where there is one, the other view
+        for user, logged in zip(corpus.users, self.logs, strict=False):
+            logged += [again[user]] if user in again else []
+        self._plain = [
+            [tabulate(log, np.random.default_rng([recipe.seed, i])) for log in logged]
+            for i, logged in enumerate(self.logs)
+        ]
 
     def windows(self, round_number: int, mixed: bool) -> list[Window]:
         """All windows of a round in their order; `mixed`: with real people."""
@@ -34,8 +47,8 @@ class Population:
         tables: list[Table] = []
         if mixed and self.logs:
             tables = [self._table(person, rng) for person in range(len(self.logs))]
-            share = self.recipe.prior_share
-            wanted = share / (1.0 - share) * sum(map(len, tables))
+            wanted = _beside(tables, self.recipe.prior_share)
+            tables += self._newcomers(_beside(tables, self.recipe.new_share), rng)
         else:
             wanted = float("inf")
         for table in self._prior(round_number, rng):
@@ -52,9 +65,29 @@ class Population:
             yield tabulate(prior.draw_log(self.recipe.seed, index, PRIOR_USAGES), rng)
 
     def _table(self, person: int, rng: Random) -> Table:
+        view = self._view(person, rng)
         if rng.random() >= self.recipe.augmented:
-            return self._plain[person]
-        return tabulate(self._changed(self.logs[person], rng), rng)
+            return self._plain[person][view]
+        return tabulate(self._changed(self.logs[person][view], rng), rng)
+
+    def _newcomers(self, usages: float, rng: Random) -> list[Table]:
+        """So many usages of them; who used the phone more comes up more often."""
+        sizes = np.array([len(logged[0].app) for logged in self.logs], float)
+        tables: list[Table] = []
+        while usages > 0:
+            person = int(rng.choice(len(sizes), p=sizes / sizes.sum()))
+            log = self.logs[person][self._view(person, rng)]
+            if rng.random() < self.recipe.augmented:
+                log = self._changed(log, rng)
+            wanted = min(int(rng.integers(*NEW_USAGES)), len(log.app))
+            first = int(rng.integers(len(log.app) - wanted + 1))
+            stretch = log.take(slice(first, first + wanted))
+            tables.append(tabulate(stretch._replace(app=by_first_use(stretch.app)[1]), rng))
+            usages -= wanted
+        return tables
+
+    def _view(self, person: int, rng: Random) -> int:
+        return int(rng.random() < self.recipe.view_share and len(self.logs[person]) > 1)
 
     def _changed(self, log: Log, rng: Random) -> Log:
         """Somebody like this person."""
@@ -63,5 +96,11 @@ class Population:
             if rng.random() < CHANGED:
                 changed = change(changed, rng)
         if rng.random() < SPLICED:
-            changed = augment.splice(changed, self.logs[int(rng.integers(len(self.logs)))], rng)
+            other = int(rng.integers(len(self.logs)))
+            changed = augment.splice(changed, self.logs[other][self._view(other, rng)], rng)
         return changed if len(changed.app) >= min(LEAST, len(log.app)) else log
+
+
+def _beside(tables: list[Table], share: float) -> float:
+    """How many usages must come to these to be that share of all."""
+    return share / (1.0 - share) * sum(map(len, tables))

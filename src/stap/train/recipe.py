@@ -25,6 +25,8 @@ class Recipe:
     prior_steps: int = 150  # on people of the prior alone, first
     steps: int = 1000  # in all
     prior_share: float = 0.15  # of the usages, once real people come in
+    new_share: float = 0.3  # of the real people's usages are newcomers'
+    view_share: float = 0.5  # of the times somebody comes up, it is as another logger saw them, where that is given
     augmented: float = 0.5  # of the real logs change every time they come up
     prior_people: int = 120  # drawn anew for every round
     windows_per_step: int = 10
@@ -60,6 +62,8 @@ def _changes(recipe: Recipe) -> dict[str, dict[str, Any]]:
         "real": {"prior_steps": recipe.steps, "real": False},
         "context": {"model": replace(recipe.model, context=32), "windows_per_step": 16 * recipe.windows_per_step},
         "augmentation": {"augmented": 0.0},
+        "newcomers": {"new_share": 0.0},
+        "view": {"view_share": 0.0},
         "averaging": {"average": 0.0},
     }
 
