@@ -44,6 +44,10 @@ SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Leave bad rows o
 KeepSystem = Annotated[bool, typer.Option("--keep-system", help="Keep launchers and system UI.")]
 Users = Annotated[str | None, typer.Option("--users", help="Only these users, comma-separated.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
+View = Annotated[
+    list[str] | None,
+    typer.Option("--view", metavar="LOG", help="The same users as another logger saw them (`import --in-front`)."),
+]
 Always = Annotated[str, typer.Option(metavar="USERS", help="Who trains in every fold, comma-separated.")]
 Ranker = Annotated[Path | None, typer.Option("--ranker", metavar="FILE", help="The trees that `gbdt` predicts with.")]
 Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(CLASSICAL)}, stap, gbdt.")]
@@ -269,10 +273,7 @@ def recipe_(
     seed: Annotated[int | None, typer.Option(help="Of folds, weights, people, windows and phi.")] = None,
     fold: Annotated[str | None, typer.Option(metavar="K/N", help="Hold out the K-th of N parts of the users.")] = None,
     always: Always = "",
-    view: Annotated[
-        list[str] | None,
-        typer.Option("--view", metavar="LOG", help="The same users as another logger saw them (`import --in-front`)."),
-    ] = None,
+    view: View = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Optimiser steps in all.")] = None,
     prior_steps: Annotated[int | None, typer.Option(min=0, help="Of these, on the prior alone, first.")] = None,
     start: Annotated[str | None, typer.Option(metavar="FILE", help="A model to go on from.")] = None,
@@ -304,6 +305,7 @@ def rival_(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The trees, as LightGBM's text.")],
     fold: Annotated[str, typer.Option(metavar="K/N", help="Hold out the K-th of N parts of the users.")] = "",
     always: Always = "",
+    view: View = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the folds, the positions and the trees.")] = 0,
     format: Format = None,
     zone: Zone = None,
@@ -317,10 +319,11 @@ def rival_(
     `stap evaluate others.parquet --predictors blend,gbdt --ranker gbdt.txt`
     """
     rival = extra("stap.train.rival")
-    table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
-    training, _ = hold_out(from_table(table), fold, seed, always)
+    options = sources.Options(format, zone, skip_bad_rows, keep_system)
+    training, _ = hold_out(from_table(_read(data, users, options).table), fold, seed, always)
+    seen = from_table(_read(view, None, options).table) if view else None
     with show.progress("growing trees", rival.TREES) as tick:
-        rival.train(training, out, seed, progress=tick)
+        rival.train(training, out, seed, progress=tick, view=seen)
     show.out.print(f"wrote {out}, trained on {len(training.users):,} users", soft_wrap=True, markup=False)
 
 

@@ -40,10 +40,23 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def train(corpus: Corpus, out: Path, seed: int = 0, trees: int = TREES, progress: Progress = lambda _: None) -> None:
-    """Write the ranker of these people as LightGBM's text; `progress` hears of every tree."""
+def train(
+    corpus: Corpus,
+    out: Path,
+    seed: int = 0,
+    trees: int = TREES,
+    progress: Progress = lambda _: None,
+    view: Corpus | None = None,
+) -> None:
+    """Write the ranker of these people as LightGBM's text; `progress` hears of every tree.
+
+    `view`: the same users as another logger saw them; of who is in it, both logs count.
+    """
+    logs = logs_of(corpus)
+    if view:
+        logs += [log for user, log in zip(view.users, logs_of(view), strict=True) if user in corpus.users]
     with replacing(out) as draft:  # first of all: a place that cannot be written to is heard of before the work
-        tables = [rows(log, np.random.default_rng([seed, user])) for user, log in enumerate(logs_of(corpus))]
+        tables = [rows(log, np.random.default_rng([seed, user])) for user, log in enumerate(logs)]
         matrices = [matrix for matrix, _ in tables if len(matrix)]
         if not matrices:
             raise BadInput("log", "nothing to train on: no user comes back to an app", "use a longer log")
