@@ -23,10 +23,10 @@ class Recipe:
     always: str = ""  # users, comma-separated, that train in every fold
     start: str = ""  # a model file to go on from
     prior_steps: int = 150  # on people of the prior alone, first
-    steps: int = 1000  # in all
+    steps: int = 1300  # in all
     prior_share: float = 0.15  # of the usages, once real people come in
     new_share: float = 0.3  # of the real people's usages are newcomers'
-    view_share: float = 0.5  # of the times somebody comes up, it is as another logger saw them, where that is given
+    view_share: float = 0.4  # of the times somebody comes up, it is as another logger saw them, where that is given
     augmented: float = 0.5  # of the real logs change every time they come up
     prior_people: int = 120  # drawn anew for every round
     windows_per_step: int = 10
