@@ -48,6 +48,25 @@ def test_import_writes_a_usage_table_that_every_command_reads(log: Path, tmp_pat
     assert pl.read_csv(tmp_path / "again.csv", try_parse_dates=True).rows() == pl.read_parquet(out).rows()
 
 
+def test_what_is_still_open_comes_back_to_the_front(tmp_path: Path) -> None:
+    """Chat opens over Mail and closes again; then Mail is there, which merging alone cannot know."""
+    over = GOOD.replace("08:01:00", "08:09:00")
+    for options, apps in (([], ["Mail", "Chat"]), (["--in-front"], ["Mail", "Chat", "Mail"])):
+        done = stap("import", "-", "-o", tmp_path / "out.parquet", *options, feed=over.encode())
+        assert done.returncode == 0, done.stderr
+        assert pl.read_parquet(tmp_path / "out.parquet")["app"].to_list() == apps
+
+
+def test_a_view_of_other_people_is_refused(log: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text((GOOD + ROW).replace("\nu,", "\nv,"))
+    for command in ("recipe", "rival"):
+        done = stap(command, "--data", log, "--view", other, "--out", tmp_path / "made")
+        assert done.returncode == 2
+        assert "none of its users, e.g. 'v', is in --data" in " ".join(done.stderr.split())
+        assert not (tmp_path / "made").exists()
+
+
 def test_standard_input(tmp_path: Path) -> None:
     done = stap("import", "-", "-o", tmp_path / "out.csv", feed=(GOOD + ROW).encode())
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ from stap import __version__, describe, evaluate, show, sources, usage
 from stap.demo.person import LOG as DEMO_LOG
 from stap.demo.replay import moments
 from stap.errors import BadInput, extra
-from stap.events import from_table
+from stap.events import Corpus, from_table
 from stap.files import replacing
 from stap.predictors import CLASSICAL, load_maker, make
 from stap.predictors.base import ForeseesUnseen
@@ -78,6 +78,18 @@ def _read(paths: list[str], users: str | None, options: sources.Options) -> sour
     for note in (*read.notes, *skipped):
         show.err.print(f"note: {note}", soft_wrap=True, markup=False)
     return read
+
+
+def _view(logs: list[str] | None, people: Corpus, options: sources.Options) -> Corpus | None:
+    """The same users as another logger saw them."""
+    if not logs:
+        return None
+    seen = from_table(_read(logs, None, options).table)
+    if not set(seen.users) & set(people.users):
+        raise BadInput(
+            "--view", f"none of its users, e.g. {seen.users[0]!r}, is in --data", "give another log of the same users"
+        )
+    return seen
 
 
 def _maker(name: str, model: Path | None, protocol: str = "stream") -> evaluate.Maker:
@@ -295,8 +307,8 @@ def recipe_(
         wanted = leave_out(wanted, without)
     options = sources.Options(format, zone, skip_bad_rows, keep_system)
     people = from_table(_read(data, users, options).table)
-    seen = from_table(_read(view, None, options).table) if view else None
-    show.err.print(f"wrote {fused.train(people, wanted, out, resume, seen)}", soft_wrap=True, markup=False)
+    made = fused.train(people, wanted, out, resume, _view(view, people, options))
+    show.err.print(f"wrote {made}", soft_wrap=True, markup=False)
 
 
 @app.command("rival")
@@ -320,8 +332,9 @@ def rival_(
     """
     rival = extra("stap.train.rival")
     options = sources.Options(format, zone, skip_bad_rows, keep_system)
-    training, _ = hold_out(from_table(_read(data, users, options).table), fold, seed, always)
-    seen = from_table(_read(view, None, options).table) if view else None
+    people = from_table(_read(data, users, options).table)
+    training, _ = hold_out(people, fold, seed, always)
+    seen = _view(view, people, options)
     with show.progress("growing trees", rival.TREES) as tick:
         rival.train(training, out, seed, progress=tick, view=seen)
     show.out.print(f"wrote {out}, trained on {len(training.users):,} users", soft_wrap=True, markup=False)
