@@ -113,7 +113,6 @@ def test_cold_start_is_the_first_usages_of_each(runs: list[Path], monkeypatch: p
 
 def test_anew_is_everybody_again_without_a_past(runs: list[Path]) -> None:
     """mru remembers nothing but its stretch: a pass over the stretches as people of their own gives the same."""
-    arguments = ["--runs", *map(str, runs), "--anew", "10", "--processes", "1"]
     groups = [people._anew(group, 10) for group in people.held_out(corpus(4), runs)]
     found = people_figures.cold(people.collect(groups))
     assert found["stretches"] == sum(len(group.people.users) for group in groups) > 4
@@ -121,7 +120,7 @@ def test_anew_is_everybody_again_without_a_past(runs: list[Path]) -> None:
     assert found["pooled"]["predictors"]["mru"]["HR@3"] == pytest.approx(100 * np.mean(ranks <= 3))
     assert found["pooled"]["predictors"]["mru"]["n"] == 9 * found["stretches"]
     with pytest.raises(SystemExit):
-        people.run([*arguments, "--data", "x", "--anew", "1"])
+        people.run(["--data", "log.csv", "--runs", "run", "--anew", "1"])
     with pytest.raises(BadInput, match="nobody has 9999 usages"):
         people._anew(groups[0], 9999)
 

@@ -158,6 +158,8 @@ def test_a_run_is_never_overwritten(run: Path, people: Corpus) -> None:
         fused.train(people, replace(TINY, fold="1/3"), run)
     with pytest.raises(BadInput, match="other settings"):
         fused.train(people, TINY, run, resume=True)
+    with pytest.raises(BadInput, match="other data"):
+        fused.train(people, replace(TINY, fold="1/3"), run, resume=True, view=people)
 
 
 def test_resumed_is_uninterrupted(run: Path, people: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
