@@ -10,10 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prior.test_people import assert_valid
-from stap.prior.augment import crop, drop_apps, merge_apps, shift_days, splice, warp_time
+from stap.prior.augment import crop, drop_apps, interrupt, merge_apps, shift_days, splice, warp_time
 from stap.prior.log import Log, tidy
 
-ALONE: tuple[Callable[[Log, np.random.Generator], Log], ...] = (crop, warp_time, shift_days, drop_apps, merge_apps)
+ALONE: tuple[Callable[[Log, np.random.Generator], Log], ...] = (
+    crop,
+    warp_time,
+    shift_days,
+    drop_apps,
+    merge_apps,
+    interrupt,
+)
 
 
 @st.composite
@@ -87,6 +94,18 @@ def test_dropped_apps_are_gone_and_merged_ones_are_fewer(log: Log) -> None:
         assert min(counts) < 18
         assert max(counts) <= 20
     assert all(len(part.app) < len(log.app) for part in many(merge_apps, log) if part.app.max() < 18)
+
+
+def test_interruptions_go_straight_back_and_lose_no_time(log: Log) -> None:
+    def straight_back(one: Log) -> float:
+        return float((one.app[2:] == one.app[:-2]).mean())
+
+    broken = many(interrupt, log)
+    assert max(map(straight_back, broken)) > 0.35 > 0.1 > straight_back(log)
+    for part in broken:
+        assert np.isin(log.start, part.start).mean() > 0.98, "a usage lost its beginning, but for merging"
+        assert (part.end - part.start).sum() == pytest.approx((log.end - log.start).sum())
+        assert set(part.app) <= set(log.app)
 
 
 def test_a_splice_holds_both(log: Log) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stap.events import DAY
+from stap.events import DAY, Ints, Longs
 from stap.prior.log import Log, tidy
 from stap.prior.person import Random
 
@@ -16,6 +16,11 @@ PACE = 1.6  # a life may be so many times slower or faster
 SHIFT = 180.0  # minutes that the day may be moved
 DROPPED = 0.3  # at most this share of the apps vanishes
 MERGED = 0.3  # at most this share of the apps falls together with another
+INTERRUPTED = 0.5  # at most this share of the usages is interrupted ...
+AGAIN = 0.5  # ... and once more with at most this chance, each time
+MOST_INTERRUPTIONS = 6  # of one usage
+NOTIFIERS = 5  # apps at most that come up by themselves
+LATEST = 20.0  # or else it is one of the latest apps, on average at most so many usages back
 SPLICE_DAYS = 14.0  # two people take turns in stretches of about this length
 
 
@@ -65,6 +70,39 @@ def merge_apps(log: Log, rng: Random) -> Log:
     code = np.arange(apps, dtype=np.int32)
     code[order[:pairs]] = order[apps - pairs :]
     return tidy(Log(code[log.app], log.start, log.end))
+
+
+def interrupt(log: Log, rng: Random) -> Log:
+    """Other apps come up in the middle of a usage and go again: what was app is now app, other, app.
+
+    Phones that log what is in front are full of this (a message, a call, a look at the browser), older loggers hid it.
+    """
+    usages = len(log.app)
+    hit = np.flatnonzero(rng.random(usages) < rng.uniform(0, INTERRUPTED))
+    other = log.app.copy()
+    other[hit] = _interrupters(log, hit, rng)
+    times = np.zeros(usages, np.int64)
+    times[hit] = rng.geometric(1.0 - rng.uniform(0, AGAIN), len(hit)).clip(max=MOST_INTERRUPTIONS)
+    pieces = 1 + 2 * times
+    row = np.repeat(np.arange(usages), pieces)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    cut = np.where(place > 0, rng.random(len(row)), 0.0)
+    cut = cut[np.lexsort((cut, row))]
+    start = log.start[row] + cut * (log.end - log.start)[row]
+    end = np.append(start[1:], 0.0)
+    end[place == pieces[row] - 1] = log.end
+    return tidy(Log(np.where(place % 2, other[row], log.app[row]), start, end))
+
+
+def _interrupters(log: Log, hit: Longs, rng: Random) -> Ints:
+    """For each of these usages: one of a few apps that notify, or one of the latest."""
+    popularity = np.bincount(log.app) ** rng.uniform(0, 1)
+    few = min(int(rng.integers(1, NOTIFIERS + 1)), len(popularity))
+    notifiers = rng.choice(len(popularity), few, replace=False, p=popularity / popularity.sum())
+    lag = 1 + rng.exponential(rng.uniform(1, LATEST), len(hit)).astype(np.int64)
+    notified = rng.random(len(hit)) < rng.random()
+    chosen = np.where(notified, notifiers[rng.integers(few, size=len(hit))], log.app[np.maximum(hit - lag, 0)])
+    return chosen.astype(np.int32)
 
 
 def splice(log: Log, other: Log, rng: Random) -> Log:
