@@ -128,6 +128,17 @@ def test_a_view_is_of_those_who_train(people: Corpus) -> None:
     assert {table.minutes[0, 0] for table, _, _ in without_} == {some.start[0], some.start[some.offsets[1]]}
 
 
+def test_interruptions_come_to_changed_logs_only(people: Corpus) -> None:
+    recipe = replace(TINY, prior_share=0.0, new_share=0.0, interrupted=1.0)
+
+    def usages(recipe: Recipe) -> int:
+        windows = Population(people, recipe).windows(0, True)
+        return sum(map(len, {id(table): table for table, _, _ in windows}.values()))
+
+    assert usages(replace(recipe, augmented=1.0)) > usages(without(replace(recipe, augmented=1.0), "interruptions"))
+    assert usages(replace(recipe, augmented=0.0)) == len(people.app)
+
+
 def test_a_fresh_model_is_the_blend(people: Corpus, tmp_path: Path) -> None:
     """Before training, the ranking of the known apps is the blend's own."""
     recipe = replace(TINY, real=False)

@@ -98,6 +98,8 @@ class Population:
         if rng.random() < SPLICED:
             other = int(rng.integers(len(self.logs)))
             changed = augment.splice(changed, self.logs[other][self._view(other, rng)], rng)
+        if rng.random() < self.recipe.interrupted:
+            changed = augment.interrupt(changed, rng)
         return changed if len(changed.app) >= min(LEAST, len(log.app)) else log
 
 
