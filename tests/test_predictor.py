@@ -17,6 +17,7 @@ from stap.evaluate import events_of
 from stap.events import from_table
 from stap.predictors import make
 from stap.predictors.base import Event
+from stap.predictors.engine import EngineModel
 from stap.weights import shipped
 
 MONDAY = datetime(2025, 3, 3, 8)
@@ -55,6 +56,7 @@ def test_importing_stap_is_light() -> None:
 
 def test_the_shipped_model_is_small_and_ranks_with_evidence() -> None:
     assert shipped().stat().st_size < 12e6
+    assert EngineModel(shipped()).weights == "int8"  # what the engine runs by default
     predictor = Predictor.load()
     predictor.opened("mail", MONDAY)
     assert predictor.unseen() > 0

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prior.test_people import assert_valid
-from stap.prior.augment import crop, drop_apps, interrupt, merge_apps, shift_days, splice, warp_time
+from stap.prior.augment import crop, drop_apps, interrupt, merge_apps, splice, warp_time
 from stap.prior.log import Log, tidy
 
 ALONE: tuple[Callable[[Log, np.random.Generator], Log], ...] = (
     crop,
     warp_time,
-    shift_days,
     drop_apps,
     merge_apps,
     interrupt,
@@ -79,13 +78,6 @@ def test_warping_keeps_the_order_and_changes_the_pace(log: Log) -> None:
     assert min(lengths) < 0.8
     assert max(lengths) > 1.2
     assert all(np.abs(part.start - log.start).max() < 24 * 60 for part in warped), "the hours of the day got lost"
-
-
-def test_weekdays_move_by_whole_days(log: Log) -> None:
-    for part in many(shift_days, log):
-        days = (part.start - log.start) / 1440
-        np.testing.assert_allclose(days, round(days[0]))
-        assert 1 <= days[0] < 7
 
 
 def test_dropped_apps_are_gone_and_merged_ones_are_fewer(log: Log) -> None:

@@ -22,6 +22,7 @@ CONFIG = """
 epochs = 5
 curriculum = [[32, 3]]
 tokens_per_batch = 512
+tokens_at_once = 64
 checkpoint_seconds = 0.0
 clip = 0.0
 """
@@ -111,3 +112,14 @@ def test_a_workers_death_is_survived(tmp_path: Path, alone: tuple[Path, Path]) -
     assert "closing signal" in out  # torchrun took the other one down too
     for two_line, one_line in zip(curve(tmp_path / "two"), curve(one), strict=True):
         assert two_line == pytest.approx(one_line, abs=2e-4)
+
+
+def test_a_run_that_is_there_stays_as_it_is(alone: tuple[Path, Path]) -> None:
+    """Refused at once, and again when torchrun tries once more."""
+    log, one = alone
+    before = {path.name: path.read_bytes() for path in one.iterdir() if path.is_file()}
+    process = start(command(one.parent, "one", log, *TORCHRUN[:-3], "--max-restarts", "1", "-m"))
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert out.count("there is a run in it") >= 2
+    assert before == {path.name: path.read_bytes() for path in one.iterdir() if path.is_file()}

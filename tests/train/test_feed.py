@@ -99,10 +99,30 @@ def test_folds_part_the_people() -> None:
     assert sorted(tested) == sorted(PEOPLE.users)
 
 
+@pytest.mark.parametrize("users", [2, 3, 4])
+def test_two_people_are_enough(users: int) -> None:
+    split = people(corpus(users), replace(TINY, split=(7, 1)), "log")
+    assert (len(split.training.users), len(split.validation.users)) == (users - 1, 1)
+    other = people(corpus(users), replace(TINY, split=(1, 9)), "log")
+    assert (len(other.training.users), len(other.validation.users)) == (1, users - 1)
+
+
+def test_too_few_after_too_many_apps_says_both() -> None:
+    """Two people with 6 apps, but one only of whom fits."""
+    both = corpus(2, 60, 6)
+    app = both.app.copy()
+    app[: both.offsets[1]] %= 3
+    narrow = replace(TINY, model=replace(TINY.model, vocabulary=3))
+    some = replace(both, app=app, apps=(both.apps[0][:3], both.apps[1]))
+    with pytest.raises(BadInput, match=r"1 user to train on, 1 more with over 3 distinct apps.*or raise model\.vocab"):
+        people(some, narrow, "log")
+
+
 @pytest.mark.parametrize(
     ("users", "usages", "apps", "settings", "why"),
     [
-        (1, 60, 6, TINY, "1 user to train on.*more logs"),
+        (1, 60, 6, TINY, "1 user to train on; .*at least two: repeat --data"),
+        (8, 60, 6, replace(TINY, fold="9/9"), "9 folds of 8 users"),
         (2, 60, 6, replace(TINY, fold="1/2"), "1 user to train on"),
         (4, 200, 40, TINY, "more than 32 distinct apps; raise model.vocabulary"),
     ],

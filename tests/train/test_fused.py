@@ -24,6 +24,7 @@ from stap.predictors.blend import Blend
 from stap.predictors.engine import EngineModel, Settings
 from stap.predictors.stap import Stap
 from stap.train import adapt, fused
+from stap.train.checkpoint import Progress
 from stap.train.folds import hold_out
 from stap.train.population import Population
 from stap.train.recipe import PARTS, TINY, Recipe, without
@@ -195,6 +196,55 @@ def test_resumed_is_uninterrupted(run: Path, people: Corpus, tmp_path: Path, mon
     again = fused.train(people, recipe, tmp_path / "broken", resume=True)
     first, second = load_file(whole), load_file(again)
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_resumed_at_the_end_of_the_prior_it_meets_the_same_people(people: Corpus) -> None:
+    """A checkpoint may fall on any step; also on the one after which real people come in."""
+    recipe = replace(TINY, steps=6, prior_steps=3, windows_per_step=4)
+    population = Population(people, recipe)
+
+    def met(progress: Progress, steps: int) -> list[list[tuple[float, int, int]]]:
+        found = []
+        stream = fused.feed(population, progress, recipe)
+        for _ in range(steps):
+            chosen, progress.epoch, progress.step = next(stream)
+            progress.steps += 1
+            found.append([(float(table.minutes[0, 0]), low, high) for table, low, high in chosen])
+        return found
+
+    whole = met(Progress(""), 6)
+    for stop in range(1, 6):
+        progress = Progress("")
+        assert met(progress, stop) + met(progress, 6 - stop) == whole, stop
+
+
+def test_without_shuffle_a_person_keeps_one_phi(people: Corpus) -> None:
+    recipe = replace(TINY, prior_share=0.0, new_share=0.0, augmented=0.0, shuffle=False)
+    of_app: dict[tuple[int, int], set[int]] = {}
+    for round_number in (0, 1):
+        for window in Population(people, recipe).windows(round_number, True):
+            table, low, high = window
+            moments = collate([window], 64, np.random.default_rng(round_number), shuffle=False)
+            for code, index in zip(table.app[low:high].tolist(), moments.app[0, ::2].tolist(), strict=True):
+                of_app.setdefault((table.person, code), set()).add(index)
+    assert {person for person, _ in of_app} == set(range(len(people.users)))
+    assert all(len(indices) == 1 for indices in of_app.values())
+    first = {next(iter(of_app[person, 0])) for person in range(len(people.users))}
+    assert len(first) > 1, "phi differs between people"
+
+
+def test_what_cannot_be_trained_leaves_no_run(people: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot read it"):
+        fused.train(people, replace(TINY, start=str(tmp_path / "nowhere")), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "config.toml").write_text("")
+    with pytest.raises(BadInput, match="stap train"):
+        fused.train(people, TINY, tmp_path / "other")
+    brief = prior.people(1, seed=4, usages=(2, 3))
+    with pytest.raises(BadInput, match="nothing to learn from"):
+        fused.train(brief, without(replace(TINY, prior_steps=0, new_share=0.0), "prior"), tmp_path / "brief")
+    assert not (tmp_path / "brief").exists()
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -127,6 +127,37 @@ def test_patience_ends_a_run(tmp_path: Path) -> None:
     assert done.epoch - done.best_epoch == 2
 
 
+def test_patience_counts_where_it_validates(tmp_path: Path) -> None:
+    settings = replace(TINY, epochs=50, patience=3, validate_every=5, learning_rate=1e-12)
+    done = train(PEOPLE, settings, tmp_path / "run", "log")
+    assert done.epoch % 5 == 0
+    assert done.epoch > done.best_epoch
+
+
+def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="is no number; give a smaller learning_rate"):
+        train(PEOPLE, replace(TINY, learning_rate=1e38, clip=0.0, tokens_per_batch=64), tmp_path / "run", "log")
+
+
+def test_a_run_of_the_recipe_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "recipe.json").write_text("{}")
+    with pytest.raises(BadInput, match="stap recipe"):
+        train(PEOPLE, TINY, tmp_path, "log")
+    assert [path.name for path in tmp_path.iterdir()] == ["recipe.json"]
+
+
+def test_torchrun_goes_on_with_its_own_run_only(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a restart a run is continued without --resume, but not one that was there before."""
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    train(PEOPLE, replace(TINY, epochs=1), tmp_path / "own", "log")
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert train(PEOPLE, TINY, tmp_path / "own", "log").epoch == 1
+    with pytest.raises(BadInput, match="there is a run in it"):
+        train(PEOPLE, TINY, finished, "log")
+
+
 def after_a_step(settings: TrainConfig, folder: Path) -> tuple[float, dict[str, torch.Tensor]]:
     """The loss of one step, and the weights after it."""
     run = loop.begin(PEOPLE, settings, folder, "log", False, ALONE)

@@ -19,6 +19,7 @@ def test_the_paper_preset_is_the_papers_table() -> None:
     assert (model.dim, model.heads, model.layers, model.hidden, model.time_base) == (256, 4, 8, 512, 1e5)
     assert (model.vocabulary, model.context, paper.learning_rate, paper.epochs) == (200, 4096, 3e-4, 1200)
     assert [model.query_key_norm, model.ordinal_heads] == [False, 0]
+    assert all(preset.model.evidence == 0 for preset in PRESETS.values())
     assert (paper.curriculum, paper.warmup_steps, paper.clip) == ((), 0, 0.0)
     assert (paper.decay, paper.shuffle, paper.split) == ("none", True, (8, 2))
 
@@ -45,6 +46,14 @@ def test_a_file_changes_only_what_it_names(tmp_path: Path) -> None:
         ("learnin_rate = 1", "unknown setting 'learnin_rate'"),
         ("learning_rate = 'fast'", "learning_rate is 'fast'"),
         ("learning_rate = -1.0", "above 0"),
+        ("learning_rate = nan", "above 0"),
+        ("clip = -1.0", "clip must be 0 or more"),
+        ("weight_decay = -0.1", "weight_decay"),
+        ("seed = -1", "seed"),
+        ("split = [8]", "split is \\[8\\]"),
+        ("split = [8, 0]", "training and validation"),
+        ("split = [[8], 2]", "split"),
+        ("[model]\nevidence = 16", "stap recipe"),
         ("epochs = 1.5", "epochs is 1.5"),
         ("curriculum = [[63, 1]]", "even context"),
         ("curriculum = [7]", "setting"),

@@ -49,12 +49,6 @@ def warp_time(log: Log, rng: Random) -> Log:
     return tidy(Log(log.app, moved[0::2], moved[1::2]))
 
 
-def shift_days(log: Log, rng: Random) -> Log:
-    """Other weekdays: the whole log some days later."""
-    days = DAY * int(rng.integers(1, 7))
-    return Log(log.app, log.start + days, log.end + days)
-
-
 def drop_apps(log: Log, rng: Random) -> Log:
     """Some apps were never installed. At least two remain where there were two."""
     apps = int(log.app.max()) + 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -113,7 +114,8 @@ def _learn(model: Transformer, table: Table, cut: int, recipe: Recipe, show: Sho
 
 
 def _first(table: Table, cut: int) -> Table:
-    return Table(**{name: array[:cut] for name, array in vars(table).items()})
+    arrays: dict[str, Any] = {name: value[:cut] for name, value in vars(table).items() if isinstance(value, np.ndarray)}
+    return replace(table, **arrays)
 
 
 @torch.no_grad()

@@ -88,5 +88,5 @@ def load(
     if progress.steps:
         for name, parameter in model.named_parameters():
             state = {moment: tensors[f"{moment}.{name}"].to(parameter.device) for moment in MOMENTS}
-            optimiser.state[parameter] = {"step": torch.tensor(float(progress.steps)), **state}
+            optimiser.state[parameter] = {"step": torch.tensor(float(progress.steps), device=parameter.device), **state}
     return progress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -40,8 +41,15 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "tokens_per_batch", "tokens_at_once", "learning_rate", "validate_every"):
-            if getattr(self, name) <= 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise _bad(f"{name} must be above 0")
+        for name in ("seed", "weight_decay", "warmup_steps", "clip", "patience", "checkpoint_seconds"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise _bad(f"{name} must be 0 or more")
+        if len(self.split) != 2 or not all(type(part) is int and part > 0 for part in self.split):
+            raise _bad(f"split is {list(self.split)}, not two numbers above 0: training and validation")
+        if self.model.evidence:
+            raise _bad("model.evidence is what `stap recipe` trains; here it has to be 0")
         for context, epochs in self.curriculum:
             if context % 2 or not 2 <= context <= self.model.context or epochs < 1:
                 raise _bad(f"curriculum phase [{context}, {epochs}] is not [even context up to L, epochs]")

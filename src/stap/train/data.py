@@ -37,21 +37,32 @@ def people(corpus: Corpus, config: TrainConfig, where: str) -> People:
         why = f"every user has more than {config.model.vocabulary} distinct apps"
         raise BadInput(where, why, "raise model.vocabulary with --config, or import without --keep-system")
     parts = config.fold_parts()
+    if parts and parts[1] > len(fits.users):
+        raise BadInput("--fold", f"{parts[1]} folds of {len(fits.users)} users", "give more logs, or fewer folds")
     folds = split_users(len(fits.users), [1] * parts[1], config.seed) if parts else []
     testing = folds[parts[0] - 1] if parts else np.empty(0, np.int64)
     rest = np.setdiff1d(np.arange(len(fits.users)), testing)
     training, validation = (rest[part] for part in split_users(len(rest), config.split, config.seed + 1))
-    if not len(training) or not len(validation):
-        dropped = len(corpus.users) - len(fits.users)
-        why = f"{len(rest)} user{'s' * (len(rest) != 1)} to train on" + (
-            f", {dropped} too many apps" if dropped else ""
-        )
-        raise BadInput(where, why, "training and validation need different people: give more logs after --data")
+    if len(rest) < 2:
+        raise _too_few(where, len(rest), len(corpus.users) - len(fits.users), config.model.vocabulary)
+    if not len(validation):  # so few that their share of them is nobody
+        training, validation = training[:-1], training[-1:]
+    if not len(training):
+        training, validation = validation[:1], validation[1:]
     split = People(fits.select(training), fits.select(validation), fits.select(testing))
     for part in (split.training, split.validation):
         if not (part.label != NO_LABEL).any():
             raise BadInput(where, "its users have one usage each", "give longer logs")
     return split
+
+
+def _too_few(where: str, left: int, dropped: int, vocabulary: int) -> BadInput:
+    why = f"{left} user{'s' * (left != 1)} to train on"
+    remedy = "training and validation need different people, so at least two: repeat --data with more logs"
+    if dropped:
+        why += f", {dropped} more with over {vocabulary} distinct apps left out"
+        remedy += ", or raise model.vocabulary with --config"
+    return BadInput(where, why, remedy)
 
 
 def fingerprint(corpus: Corpus) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,6 +69,12 @@ def world() -> Iterator[World]:
 def restarted() -> bool:
     """torchrun starts all workers anew after one has died: then the run goes on from its checkpoint."""
     return _restarts() > 0
+
+
+def launch() -> str:
+    """Which start of torchrun this process belongs to, the same over its restarts; empty without torchrun."""
+    run = os.environ.get("TORCHELASTIC_RUN_ID")
+    return f"{run} {socket.gethostname()} {os.getppid()}" if run else ""
 
 
 def _restarts() -> int:

@@ -78,16 +78,15 @@ def answers(model: Transformer, moments: Moments, recipe: Recipe) -> Answers:
 def build(recipe: Recipe, population: Population) -> Transformer:
     """A fresh model, whose evidence head knows how large the statistics usually are."""
     if recipe.start:
-        model = weights.load(Path(recipe.start))
-        if model.config != recipe.model:
-            raise BadInput(recipe.start, "a model of other sizes", "start from a run of the same recipe")
-        return model
+        return weights.load(Path(recipe.start))
     torch.manual_seed(recipe.seed)
     model = Transformer(recipe.model)
     nn.init.normal_(model.head.weight, std=0.02)  # the transformer is silent until it has something to say
     if model.evidence is not None:
         tables = {id(window[0]): window[0] for window in population.windows(0, recipe.real)}.values()
         seen = [table.statistics[::17][table.candidate[::17] >= 0] for table in tables]
+        if not sum(map(len, seen)):
+            raise BadInput("log", "nothing to learn from: nobody comes back to an app", "give longer logs")
         normalise(model, "statistic", np.concatenate(seen).astype(np.float64), 0.05)
         normalise(
             model, "context", np.concatenate([t.context[::5].reshape(-1, t.context.shape[-1]) for t in tables]), 0.1
@@ -104,6 +103,8 @@ def normalise(model: Transformer, what: str, values: np.ndarray, least: float) -
 def feed(population: Population, progress: Progress, recipe: Recipe) -> Iterator[tuple[list[Window], int, int]]:
     """Step after step from where the run is: its windows, and where the run is after it (round, windows used)."""
     round_number, used = progress.epoch, progress.step
+    if used and recipe.real and progress.steps == recipe.prior_steps:  # a phase has just ended, and its round with it
+        round_number, used = round_number + 1, 0
     while True:
         mixed = progress.steps >= recipe.prior_steps and recipe.real
         windows = population.windows(round_number, mixed)
@@ -127,13 +128,17 @@ def train(corpus: Corpus, recipe: Recipe, folder: Path, resume: bool = False, vi
     settings = folder / "recipe.json"
     if settings.exists() and not resume:
         raise BadInput(str(folder), "there is a run in it", "continue it with --resume, or choose another --out")
+    if (folder / "config.toml").exists():
+        raise BadInput(str(folder), "there is a run of `stap train` in it", "choose another --out")
+    if recipe.start and weights.read_config(Path(recipe.start)) != recipe.model:
+        raise BadInput(recipe.start, "a model of other sizes", "start from a run of the same recipe")
     text = json.dumps(asdict(recipe), indent=1) + "\n"
     if settings.exists() and settings.read_text() != text:
         raise BadInput(str(folder), "its run has other settings", "give the same options, or choose another --out")
     training, testing = hold_out(corpus, recipe.fold, recipe.seed, recipe.always)
-    _make_folder(folder, settings, text, training, testing)
     population = Population(training, recipe, view)
     model = build(recipe, population)
+    _make_folder(folder, settings, text, training, testing)
     optimiser = torch.optim.AdamW(
         model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, betas=(0.9, 0.98), fused=True
     )
@@ -179,6 +184,8 @@ def _steps(
         while progress.steps < recipe.steps:
             chosen, round_number, used = next(people)
             found = _step(model, optimiser, chosen, progress.steps, recipe)
+            if not math.isfinite(found[0]):
+                raise BadInput("log", f"nothing to learn from in step {progress.steps + 1}", "give longer logs")
             _average(model, average, progress.steps, recipe.average)
             progress.steps += 1
             progress.epoch, progress.step = round_number, used

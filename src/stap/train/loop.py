@@ -30,11 +30,12 @@ from stap.train.checkpoint import Progress
 from stap.train.config import TrainConfig
 from stap.train.data import Feed, People, fingerprint, people
 from stap.train.display import Board, board, say_best, say_people
-from stap.train.distributed import World, restarted, world
+from stap.train.distributed import World, launch, restarted, world
 from stap.train.replicas import Replicas
 from stap.train.validate import validate
 from stap.windows import pieces
 
+LAUNCH = ".launch"  # in the run's folder: which torchrun made it
 _FIGURE_SECONDS = 20.0  # drawing takes a third of a second
 
 
@@ -59,7 +60,7 @@ class Run:
 def train(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resume: bool = False) -> Progress:
     """Train on a corpus into a run folder, from the start or from where the folder is."""
     with world() as here:
-        run = begin(corpus, settings, folder, where, resume or restarted(), here)
+        run = begin(corpus, settings, folder, where, resume, here)
         done = run.progress.steps
         with board(run.total_steps, done, run.config.epochs, here.writes) as show:
             while run.progress.epoch < run.config.epochs and not _out_of_patience(run):
@@ -75,9 +76,11 @@ def train(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resum
 def begin(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resume: bool, here: World) -> Run:
     """Open the folder, or make it; build everything, and put it where the checkpoint says."""
     if (folder / "config.toml").exists():
-        if not resume:
+        if not (resume or _goes_on(folder, here)):
             raise BadInput(str(folder), "there is a run in it", "continue it with --resume, or choose another --out")
         settings = config.read(folder / "config.toml")
+    if (folder / "recipe.json").exists():
+        raise BadInput(str(folder), "there is a run of `stap recipe` in it", "choose another --out")
     split = people(corpus, settings, where)
     here.wait()  # nobody writes before everybody has looked
     if here.writes:
@@ -100,6 +103,12 @@ def begin(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resum
     return Run(folder, settings, split, feed, here, model, replicas, optimiser, progress, feed.steps_in_all())
 
 
+def _goes_on(folder: Path, here: World) -> bool:
+    """Whether torchrun, which starts all workers anew when one has died, made this run itself."""
+    mark = folder / LAUNCH
+    return restarted() and (not here.writes or (mark.exists() and mark.read_text() == launch()))
+
+
 def _make_folder(folder: Path, settings: TrainConfig, split: People) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -109,7 +118,10 @@ def _make_folder(folder: Path, settings: TrainConfig, split: People) -> None:
         left_over.unlink()
     with replacing(folder / "users.json") as draft:
         draft.write_text(json.dumps(split.names(), indent=1) + "\n")
-    config.write(settings, folder / "config.toml")
+    if launch():
+        with replacing(folder / LAUNCH) as draft:
+            draft.write_text(launch())
+    config.write(settings, folder / "config.toml")  # last: with it, there is a run
 
 
 def _forward(model: Transformer, settings: TrainConfig, here: World) -> Callable[..., Any]:
@@ -153,12 +165,19 @@ def _train_epoch(run: Run, show: Board) -> None:
         begin = time.monotonic()
         loss, labels, events = train_step(run, progress.epoch, step)
         seconds = time.monotonic() - begin
+        _check(loss, run)
         progress.step, progress.steps = step + 1, progress.steps + 1
         progress.loss, progress.labels = progress.loss + loss, progress.labels + labels
         progress.events, progress.seconds = progress.events + events, progress.seconds + seconds
         show(progress.steps, epoch=progress.epoch + 1, loss=loss / max(1, labels), rate=events / seconds)
         if run.world.writes and time.monotonic() - run.saved > run.config.checkpoint_seconds:
             _save(run)
+
+
+def _check(loss: float, run: Run) -> None:
+    if not math.isfinite(loss):
+        remedy = "give a smaller learning_rate or a clip with --config, in another --out"
+        raise BadInput(str(run.folder), f"after {run.progress.steps} steps the loss is no number", remedy)
 
 
 def train_step(run: Run, epoch: int, step: int) -> tuple[float, int, int]:
@@ -212,6 +231,7 @@ def _finish_epoch(run: Run, show: Board) -> None:
     if progress.epoch % run.config.validate_every == 0 or progress.epoch == run.config.epochs:
         run.model.eval()
         found = validate(run.model, run.people.validation, run.config.seed, run.world)
+        _check(found["loss"], run)
         run.model.train()
         show(progress.steps, hits=f"{found['HR@1']:.1f} %")
     better = bool(found) and found["loss"] < progress.best_loss
@@ -250,4 +270,6 @@ def _draw(run: Run) -> None:
 
 def _out_of_patience(run: Run) -> bool:
     patience, progress = run.config.patience, run.progress
-    return bool(patience) and progress.best_epoch > 0 and progress.epoch - progress.best_epoch >= patience
+    if not patience or not progress.best_epoch or progress.epoch % run.config.validate_every:
+        return False
+    return progress.epoch - progress.best_epoch >= patience

@@ -37,7 +37,7 @@ class Population:
         for user, logged in zip(corpus.users, self.logs, strict=False):
             logged += [again[user]] if user in again else []
         self._plain = [
-            [tabulate(log, np.random.default_rng([recipe.seed, i])) for log in logged]
+            [tabulate(log, np.random.default_rng([recipe.seed, i]), person=i) for log in logged]
             for i, logged in enumerate(self.logs)
         ]
 
@@ -62,13 +62,14 @@ class Population:
         """People that no other round sees."""
         first = round_number * self.recipe.prior_people
         for index in range(first, first + self.recipe.prior_people):
-            yield tabulate(prior.draw_log(self.recipe.seed, index, PRIOR_USAGES), rng)
+            log = prior.draw_log(self.recipe.seed, index, PRIOR_USAGES)
+            yield tabulate(log, rng, person=len(self.logs) + index)
 
     def _table(self, person: int, rng: Random) -> Table:
         view = self._view(person, rng)
         if rng.random() >= self.recipe.augmented:
             return self._plain[person][view]
-        return tabulate(self._changed(self.logs[person][view], rng), rng)
+        return tabulate(self._changed(self.logs[person][view], rng), rng, person=person)
 
     def _newcomers(self, usages: float, rng: Random) -> list[Table]:
         """So many usages of them; who used the phone more comes up more often."""
@@ -82,7 +83,7 @@ class Population:
             wanted = min(int(rng.integers(*NEW_USAGES)), len(log.app))
             first = int(rng.integers(len(log.app) - wanted + 1))
             stretch = log.take(slice(first, first + wanted))
-            tables.append(tabulate(stretch._replace(app=by_first_use(stretch.app)[1]), rng))
+            tables.append(tabulate(stretch._replace(app=by_first_use(stretch.app)[1]), rng, person=person))
             usages -= wanted
         return tables
 

@@ -35,6 +35,7 @@ class Table:
     statistics: NDArray[np.float16]  # (n, K, F)
     rank: NDArray[np.uint8]  # (n, K) of recency
     answer: Longs  # (n,) which candidate came next; K: a first-ever app; SKIPPED
+    person: int = 0  # whose phi it is where phi is not drawn anew for every window
 
     def __len__(self) -> int:
         return len(self.app)
@@ -44,7 +45,7 @@ class Table:
         return int(self.app.max()) + 1
 
 
-def tabulate(log: Log, rng: Random, at_open: float = AT_OPEN, candidates: int = CANDIDATES) -> Table:
+def tabulate(log: Log, rng: Random, at_open: float = AT_OPEN, candidates: int = CANDIDATES, person: int = 0) -> Table:
     """What the engine says of a log whose codes count by first use."""
     app = np.ascontiguousarray(log.app, np.int32)
     early = rng.random(len(app)) < at_open
@@ -56,7 +57,7 @@ def tabulate(log: Log, rng: Random, at_open: float = AT_OPEN, candidates: int = 
     answer[:-1] = np.where(hit.any(axis=1), hit.argmax(axis=1), SKIPPED)
     answer[:-1][following > np.maximum.accumulate(app)[:-1]] = candidates
     minutes = np.stack([log.start, log.end], axis=1)
-    return Table(app, minutes, early, context, candidate, statistics.astype(np.float16), rank, answer)
+    return Table(app, minutes, early, context, candidate, statistics.astype(np.float16), rank, answer, person)
 
 
 def logs_of(corpus: Corpus) -> list[Log]:
@@ -105,7 +106,10 @@ def _encode(
     window: Window, usages: int, vocabulary: int, rng: Random, shuffle: bool
 ) -> tuple[NDArray[np.generic], ...]:
     table, low, high = window
-    phi = draw_phi(table, low, high, vocabulary, rng) if shuffle else np.arange(table.apps) % vocabulary
+    if shuffle:
+        phi = draw_phi(table, low, high, vocabulary, rng)
+    else:  # once a person, for all windows and rounds
+        phi = draw_phi(table, 0, len(table), vocabulary, np.random.default_rng(table.person))
     rows = np.minimum(np.arange(low, low + usages), high - 1)  # past its end a window repeats its last usage
     app = phi[table.app[rows]]
     minutes = table.minutes[rows].ravel()
