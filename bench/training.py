@@ -218,17 +218,17 @@ def _ours(corpus: Corpus, settings: TrainConfig, folder: Path) -> Step:
 
 
 def _memory(context: int) -> float:
-    """Peak GB of a process that trains one step on one full window."""
+    """Peak GB of a process that trains one step on full windows, one for each of two replicas."""
     program = f"from stap.bench import training; training.one_step({context})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
 def one_step(context: int) -> None:
-    """Train on one window of this length; print this process's peak memory in GB."""
+    """Train on two windows of this length; print this process's peak memory in GB."""
     import resource
 
-    config = TrainConfig(model=ModelConfig(context=context), tokens_per_batch=context, tokens_at_once=context)
+    config = TrainConfig(model=ModelConfig(context=context), tokens_per_batch=2 * context, tokens_at_once=context)
     with tempfile.TemporaryDirectory() as folder:
         _ours(_corpus(np.array([context // 2, context // 2])), config, Path(folder))()
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)

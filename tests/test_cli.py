@@ -10,7 +10,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from train.made import table
 
+from stap import usage
 from stap.demo.person import LOG
 from stap.model import weights
 from stap.model.config import ModelConfig
@@ -65,6 +67,51 @@ def test_a_view_of_other_people_is_refused(log: Path, tmp_path: Path) -> None:
         assert done.returncode == 2
         assert "none of its users, e.g. 'v', is in --data" in " ".join(done.stderr.split())
         assert not (tmp_path / "made").exists()
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    usage.save(table(3), path)
+    return path
+
+
+def test_train_and_go_on(people: Path, tmp_path: Path) -> None:
+    command = ("train", "--data", people, "--out", tmp_path / "run", "--preset", "tiny", "--epochs", "1")
+    done = stap(*command)
+    assert done.returncode == 0, done.stderr
+    assert "best validation loss" in done.stdout
+    again = stap(*command)
+    assert again.returncode == 2
+    assert "there is a run in it; continue it with --resume" in " ".join(again.stderr.split())
+    assert stap(*command, "--resume").returncode == 0
+    alone = stap("train", "--data", people, "--users", "u0", "--out", tmp_path / "alone")
+    assert alone.returncode == 2
+    assert "1 user to train on" in alone.stderr
+    assert not (tmp_path / "alone").exists()
+
+
+def test_the_recipe_its_rival_and_who_they_are_measured_on(people: Path, tmp_path: Path) -> None:
+    made, trees = tmp_path / "run", tmp_path / "gbdt.txt"
+    short = ("--preset", "tiny", "--steps", "2", "--prior-steps", "1")
+    options = ("--data", people, "--view", people, "--fold", "1/2", "--always", "u0")
+    for command in (("recipe", *options, *short, "--out", made), ("rival", *options, "--out", trees)):
+        done = stap(*command)
+        assert done.returncode == 0, done.stderr
+    more = stap("recipe", *options, *short, "--start", made / "model.safetensors", "--out", tmp_path / "more")
+    assert more.returncode == 0, more.stderr
+    (held,) = json.loads((made / "users.json").read_text())["testing"]
+    rankers = ("--model", made / "model.safetensors", "--ranker", trees)
+    done = stap("evaluate", people, "--users", held, "--predictors", "stap,gbdt", *rankers)
+    assert done.returncode == 0, done.stderr
+    assert "gbdt" in done.stdout
+
+
+def test_adapt_writes_nothing_where_it_cannot_help(people: Path, tmp_path: Path) -> None:
+    done = stap("adapt", people, "--user", "u0", "-o", tmp_path / "my.safetensors")
+    assert done.returncode == 2
+    assert "too few" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_standard_input(tmp_path: Path) -> None:

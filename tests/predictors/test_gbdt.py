@@ -36,6 +36,17 @@ def test_what_it_learned_beats_the_statistics_it_is_made_of(ranker: Path, strang
         assert learned["MRR@5"] > report(stream(strangers, CLASSICAL[name]), "stream")["pooled"]["MRR@5"] + 1
 
 
+def test_a_view_of_who_is_held_out_stays_out(tmp_path: Path) -> None:
+    """Of the view, only those count who train."""
+    everybody = prior.people(3, seed=5, usages=(300, 600))
+    some = everybody.select(np.array([0, 1]))
+    files = [tmp_path / "all", tmp_path / "some", tmp_path / "none"]
+    for file, view in zip(files, (everybody, some, None), strict=True):
+        rival.train(some, file, trees=2, view=view)
+    whole, own, alone = (file.read_text() for file in files)
+    assert whole == own != alone
+
+
 def test_without_trees_that_split_the_order_is_the_blends(tmp_path: Path, ranker: Path, strangers: Corpus) -> None:
     """Nothing learned: every candidate has the same score, and training does change ranks."""
     head, _, _ = ranker.read_text().partition("Tree=0")

@@ -53,7 +53,7 @@ class Proof:
 
 
 def small_parts(model: Transformer) -> dict[str, nn.Parameter]:
-    """The evidence head but for its input to the transformer, and every norm: some thousands of numbers."""
+    """The evidence head but for its input to the transformer, and every norm: a quarter of the shipped model."""
     return {
         name: parameter
         for name, parameter in model.named_parameters()

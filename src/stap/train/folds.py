@@ -1,4 +1,7 @@
-"""Who trains and who is held out, by user: the same people for every model of a fold."""
+"""Who trains and who is held out, by user: the same people for the model and for its rival.
+
+`stap train` deals out in the same way, but only those who have at most V apps.
+"""
 
 from __future__ import annotations
 
