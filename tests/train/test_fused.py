@@ -130,7 +130,7 @@ def test_a_view_is_of_those_who_train(people: Corpus) -> None:
 
 
 def test_interruptions_come_to_changed_logs_only(people: Corpus) -> None:
-    recipe = replace(TINY, prior_share=0.0, new_share=0.0, interrupted=1.0)
+    recipe = replace(TINY, prior_share=0.0, new_share=0.0, interrupted=1.0, instants=0.0)
 
     def usages(recipe: Recipe) -> int:
         windows = Population(people, recipe).windows(0, True)
@@ -138,6 +138,15 @@ def test_interruptions_come_to_changed_logs_only(people: Corpus) -> None:
 
     assert usages(replace(recipe, augmented=1.0)) > usages(without(replace(recipe, augmented=1.0), "interruptions"))
     assert usages(replace(recipe, augmented=0.0)) == len(people.app)
+
+
+def test_some_logs_come_without_closes(people: Corpus) -> None:
+    recipe = replace(TINY, prior_share=0.0, new_share=0.0, augmented=0.0, instants=1.0)
+    tables = [table for number in range(4) for table, _, _ in Population(people, recipe).windows(number, True)]
+    assert all((table.minutes[:, 0] == table.minutes[:, 1]).all() for table in tables)
+    assert {bool(table.at_open.all()) for table in tables} == {True, False}
+    with_closes = Population(people, without(recipe, "instants")).windows(0, True)
+    assert all((table.minutes[:, 0] < table.minutes[:, 1]).any() for table, _, _ in with_closes)
 
 
 def test_a_fresh_model_is_the_blend(people: Corpus, tmp_path: Path) -> None:

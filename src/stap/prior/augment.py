@@ -70,6 +70,7 @@ def interrupt(log: Log, rng: Random) -> Log:
     """Other apps come up in the middle of a usage and go again: what was app is now app, other, app.
 
     Phones that log what is in front are full of this (a message, a call, a look at the browser), older loggers hid it.
+    A usage of no length may be hit too: its logger's clock was too coarse to tell.
     """
     usages = len(log.app)
     hit = np.flatnonzero(rng.random(usages) < rng.uniform(0, INTERRUPTED))

@@ -17,7 +17,7 @@ from stap.events import Corpus, by_first_use
 from stap.prior import augment
 from stap.prior.log import Log
 from stap.train.recipe import Recipe
-from stap.train.tables import Random, Table, Window, logs_of, tabulate, windows
+from stap.train.tables import AT_OPEN, Random, Table, Window, logs_of, tabulate, windows
 
 PRIOR_USAGES = (40, 2500)
 NEW_USAGES = (40, 256)  # of a newcomer
@@ -67,9 +67,10 @@ class Population:
 
     def _table(self, person: int, rng: Random) -> Table:
         view = self._view(person, rng)
-        if rng.random() >= self.recipe.augmented:
-            return self._plain[person][view]
-        return tabulate(self._changed(self.logs[person][view], rng), rng, person=person)
+        log = self.logs[person][view]
+        if rng.random() < self.recipe.augmented:
+            return self._tabulated(self._changed(log, rng), person, rng)
+        return self._tabulated(log, person, rng, self._plain[person][view])
 
     def _newcomers(self, usages: float, rng: Random) -> list[Table]:
         """So many usages of them; who used the phone more comes up more often."""
@@ -83,9 +84,20 @@ class Population:
             wanted = min(int(rng.integers(*NEW_USAGES)), len(log.app))
             first = int(rng.integers(len(log.app) - wanted + 1))
             stretch = log.take(slice(first, first + wanted))
-            tables.append(tabulate(stretch._replace(app=by_first_use(stretch.app)[1]), rng, person=person))
+            stretch = stretch._replace(app=by_first_use(stretch.app)[1])
+            tables.append(self._tabulated(stretch, person, rng))
             usages -= wanted
         return tables
+
+    def _tabulated(self, log: Log, person: int, rng: Random, plain: Table | None = None) -> Table:
+        """Now and then without closes; half of these are asked at the open, where nothing else ever comes.
+
+        `plain`: what the log gives as it is, if that is known already.
+        """
+        if rng.random() < self.recipe.instants:
+            at_open = 1.0 if rng.random() < 0.5 else AT_OPEN
+            return tabulate(log._replace(end=log.start), rng, at_open, person=person)
+        return tabulate(log, rng, person=person) if plain is None else plain
 
     def _view(self, person: int, rng: Random) -> int:
         return int(rng.random() < self.recipe.view_share and len(self.logs[person]) > 1)
@@ -99,9 +111,9 @@ class Population:
         if rng.random() < SPLICED:
             other = int(rng.integers(len(self.logs)))
             changed = augment.splice(changed, self.logs[other][self._view(other, rng)], rng)
-        if rng.random() < self.recipe.interrupted:
-            changed = augment.interrupt(changed, rng)
-        return changed if len(changed.app) >= min(LEAST, len(log.app)) else log
+        if len(changed.app) < min(LEAST, len(log.app)):
+            changed = log
+        return augment.interrupt(changed, rng) if rng.random() < self.recipe.interrupted else changed
 
 
 def _beside(tables: list[Table], share: float) -> float:

@@ -23,12 +23,13 @@ class Recipe:
     always: str = ""  # users, comma-separated, that train in every fold
     start: str = ""  # a model file to go on from
     prior_steps: int = 150  # on people of the prior alone, first
-    steps: int = 1700  # in all
+    steps: int = 1300  # in all
     prior_share: float = 0.15  # of the usages, once real people come in
     new_share: float = 0.3  # of the real people's usages are newcomers'
     view_share: float = 0.4  # of the times somebody comes up, it is as another logger saw them, where that is given
     augmented: float = 0.5  # of the real logs change every time they come up
     interrupted: float = 0.4  # of the changed logs have other apps come up in the middle of usages
+    instants: float = 0.25  # of the real logs come up without closes: so some loggers and most launchers see a person
     prior_people: int = 120  # drawn anew for every round
     windows_per_step: int = 10
     learning_rate: float = 3e-3
@@ -64,6 +65,7 @@ def _changes(recipe: Recipe) -> dict[str, dict[str, Any]]:
         "context": {"model": replace(recipe.model, context=32), "windows_per_step": 16 * recipe.windows_per_step},
         "augmentation": {"augmented": 0.0},
         "interruptions": {"interrupted": 0.0},
+        "instants": {"instants": 0.0},
         "newcomers": {"new_share": 0.0},
         "view": {"view_share": 0.0},
         "averaging": {"average": 0.0},
