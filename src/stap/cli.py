@@ -65,7 +65,9 @@ BENCHES = {
     "latency": "latency",
     "shipped": "shipped",
     "people": "people",
+    "loggers": "loggers",
 }
+WITH_OPTIONS = ("people", "loggers")
 
 
 def _read(paths: list[str], users: str | None, options: sources.Options) -> sources.Imported:
@@ -413,18 +415,19 @@ def bench(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(BENCHES)}.")],
     json: Json = None,
 ) -> None:
-    """Measure speed, memory or accuracy beside a peer, in the same run. Only `people` takes more options.
+    """Measure speed, memory or accuracy beside a peer, in the same run. `people` and `loggers` take more options.
 
     Example: `stap bench import --json import.json`,
     `stap bench people --data phones.parquet --runs runs/fold1 runs/fold2`,
-    `stap bench people --zero-shot others.parquet --model model.safetensors --ranker gbdt.txt`
+    `stap bench people --zero-shot others.parquet --model model.safetensors --ranker gbdt.txt`,
+    `stap bench loggers others.parquet`
     """
     if name not in BENCHES:
         raise BadInput("stap bench", f"no benchmark {name!r}", f"choose one of {', '.join(BENCHES)}")
-    if context.args and name != "people":
+    if context.args and name not in WITH_OPTIONS:
         raise BadInput("stap bench", f"{name} takes no {context.args[0]}", "leave it out")
     module = import_module(f"stap.bench.{BENCHES[name]}")
-    figures: dict[str, Any] = module.run(context.args) if name == "people" else module.run()
+    figures: dict[str, Any] = module.run(context.args) if name in WITH_OPTIONS else module.run()
     _write_json(figures, json)
 
 

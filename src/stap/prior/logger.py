@@ -28,6 +28,9 @@ class Logger:
     launcher: float  # share of usages after which the launcher shows up
 
 
+PLAIN = Logger("kept", 0.001, False, 0.0, 0.0, 0.0, 0.0, 0.0, 1, 0.0)  # no flaw at all
+
+
 def draw_logger(rng: Random) -> Logger:
     """Half of all loggers are plain; each flaw is absent more often than not."""
 
