@@ -76,6 +76,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_train_and_go_on(people: Path, tmp_path: Path) -> None:
     command = ("train", "--data", people, "--out", tmp_path / "run", "--preset", "tiny", "--epochs", "1")
     done = stap(*command)
@@ -91,6 +92,7 @@ def test_train_and_go_on(people: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "alone").exists()
 
 
+@pytest.mark.slow
 def test_the_recipe_its_rival_and_who_they_are_measured_on(people: Path, tmp_path: Path) -> None:
     made, trees = tmp_path / "run", tmp_path / "gbdt.txt"
     short = ("--preset", "tiny", "--steps", "2", "--prior-steps", "1")
