@@ -17,6 +17,7 @@ from stap.evaluate import events_of
 from stap.predictors.base import Event, Predictor
 from stap.predictors.blend import Blend
 from stap.predictors.engine import EngineModel, EnginePredictor
+from stap.prior.person import power_law
 from stap.weights import shipped
 
 from .verdict import Figure, publish
@@ -61,9 +62,8 @@ def _megabytes(model: EngineModel, predictor: EnginePredictor) -> float:
 def _heavy(model: EngineModel) -> list[Figure]:
     """Somebody with far more apps and a far longer past, who hardly repeats anything: the last events of it."""
     rng = np.random.default_rng(0)
-    share = 1.0 / np.arange(1.0, HEAVY_APPS + 1)
     minutes = np.cumsum(rng.exponential(3.0, HEAVY_EVENTS))
-    apps = np.repeat(rng.choice(HEAVY_APPS, HEAVY_EVENTS // 2, p=share / share.sum()), 2)
+    apps = np.repeat(rng.choice(HEAVY_APPS, HEAVY_EVENTS // 2, p=power_law(HEAVY_APPS, 1.0)), 2)
     events = [
         Event(f"app {app}", 1 - place % 2, when, when / 60 % 24)
         for place, (app, when) in enumerate(zip(apps.tolist(), minutes.tolist(), strict=True))

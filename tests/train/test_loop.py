@@ -131,7 +131,7 @@ def test_patience_counts_where_it_validates(tmp_path: Path) -> None:
     settings = replace(TINY, epochs=50, patience=3, validate_every=5, learning_rate=1e-12)
     done = train(PEOPLE, settings, tmp_path / "run", "log")
     assert done.epoch % 5 == 0
-    assert done.epoch > done.best_epoch
+    assert done.best_epoch < done.epoch < 50
 
 
 def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:

@@ -28,7 +28,18 @@ class Logger:
     launcher: float  # share of usages after which the launcher shows up
 
 
-PLAIN = Logger("kept", 0.001, False, 0.0, 0.0, 0.0, 0.0, 0.0, 1, 0.0)  # no flaw at all
+PLAIN = Logger(  # no flaw at all
+    closes="kept",
+    tick=0.001,
+    generous=False,
+    lost=0.0,
+    overrun=0.0,
+    missed=0.0,
+    off=0.0,
+    background=0.0,
+    processes=1,
+    launcher=0.0,
+)
 
 
 def draw_logger(rng: Random) -> Logger:

@@ -62,13 +62,8 @@ class TrainConfig:
         ):
             if getattr(self, name) not in choices:
                 raise _bad(f"{name} is {getattr(self, name)!r}, not one of {', '.join(choices)}")
-        self.fold_parts()
-
-    def fold_parts(self) -> tuple[int, int] | None:
-        """ "2/5" -> (2, 5); None where nobody is held out."""
-        if not self.fold:
-            return None
-        return folds.parse(self.fold)
+        if self.fold:
+            folds.parse(self.fold)
 
     def context_of(self, epoch: int) -> int:
         """Which window length an epoch (from 0) trains on."""

@@ -15,6 +15,7 @@ from stap.errors import BadInput
 from stap.events import NO_LABEL, Corpus, Longs
 from stap.shuffle import draw
 from stap.train.config import TrainConfig
+from stap.train.folds import hold_out
 from stap.windows import Batch, cut, encode, filter_users, split_users, trimmed
 
 
@@ -36,20 +37,15 @@ def people(corpus: Corpus, config: TrainConfig, where: str) -> People:
     if not fits.users:
         why = f"every user has more than {config.model.vocabulary} distinct apps"
         raise BadInput(where, why, "raise model.vocabulary with --config, or import without --keep-system")
-    parts = config.fold_parts()
-    if parts and parts[1] > len(fits.users):
-        raise BadInput("--fold", f"{parts[1]} folds of {len(fits.users)} users", "give more logs, or fewer folds")
-    folds = split_users(len(fits.users), [1] * parts[1], config.seed) if parts else []
-    testing = folds[parts[0] - 1] if parts else np.empty(0, np.int64)
-    rest = np.setdiff1d(np.arange(len(fits.users)), testing)
-    training, validation = (rest[part] for part in split_users(len(rest), config.split, config.seed + 1))
-    if len(rest) < 2:
-        raise _too_few(where, len(rest), len(corpus.users) - len(fits.users), config.model.vocabulary)
+    rest, testing = hold_out(fits, config.fold, config.seed)
+    if len(rest.users) < 2:
+        raise _too_few(where, len(rest.users), len(corpus.users) - len(fits.users), config.model.vocabulary)
+    training, validation = split_users(len(rest.users), config.split, config.seed + 1)
     if not len(validation):  # so few that their share of them is nobody
         training, validation = training[:-1], training[-1:]
     if not len(training):
         training, validation = validation[:1], validation[1:]
-    split = People(fits.select(training), fits.select(validation), fits.select(testing))
+    split = People(rest.select(training), rest.select(validation), testing)
     for part in (split.training, split.validation):
         if not (part.label != NO_LABEL).any():
             raise BadInput(where, "its users have one usage each", "give longer logs")
