@@ -191,7 +191,7 @@ def test_bf16_trains(tmp_path: Path) -> None:
 
 def test_a_checkpoint_gives_back_the_optimiser(finished: Path) -> None:
     header = weights.read_header(finished / "last.safetensors")
-    assert sum(name.startswith(checkpoint.MOMENTS) for name in header.tensors) == 2 * len(TINY.model.tensors())
+    assert sum(name.startswith(checkpoint.MOMENTS["AdamW"]) for name in header.tensors) == 2 * len(TINY.model.tensors())
     run = loop.begin(PEOPLE, TINY, finished, "log", True, ALONE)
     moments = [float(run.optimiser.state[p]["exp_avg_sq"].sum()) for p in run.model.parameters()]
     assert np.all(np.array(moments) > 0)

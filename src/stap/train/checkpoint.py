@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
+from torch.nn import Parameter
+from torch.optim import Optimizer
 
 from stap.errors import BadInput
 from stap.model import weights
 from stap.model.transformer import Transformer
 
-MOMENTS = ("exp_avg", "exp_avg_sq")  # AdamW's state, a tensor each for every weight
+MOMENTS = {"AdamW": ("exp_avg", "exp_avg_sq"), "Muon": ("momentum_buffer",)}  # a tensor each for every weight it moves
 AVERAGE = "average"
 _REMEDY = "start anew in another folder"
 
@@ -39,15 +41,15 @@ class Progress:
 def save(
     path: Path,
     model: Transformer,
-    optimiser: torch.optim.AdamW,
+    optimisers: Sequence[Optimizer],
     progress: Progress,
     average: Mapping[str, Tensor] | None = None,
 ) -> None:
     """`average`: the mean of the weights over the last steps, where a run keeps one."""
     tensors: dict[str, Tensor] = dict(model.state_dict())
     tensors |= {f"{AVERAGE}.{name}": tensor for name, tensor in (average or {}).items()}
-    for name, parameter in model.named_parameters():
-        for moment in MOMENTS:
+    for name, parameter, optimiser in _moved(model, optimisers):
+        for moment in MOMENTS[type(optimiser).__name__]:
             state = optimiser.state.get(parameter, {}).get(moment)
             tensors[f"{moment}.{name}"] = torch.zeros_like(parameter) if state is None else state
     metadata = {
@@ -61,7 +63,7 @@ def save(
 def load(
     path: Path,
     model: Transformer,
-    optimiser: torch.optim.AdamW,
+    optimisers: Sequence[Optimizer],
     data: str,
     average: dict[str, Tensor] | None = None,
 ) -> Progress:
@@ -71,8 +73,12 @@ def load(
     if header.metadata.get("format") != weights.CHECKPOINT or header.config(where) != model.config:
         raise BadInput(where, "not a checkpoint of this run", _REMEDY)
     shapes = model.config.tensors()
-    learned = {name: shapes[name] for name, _ in model.named_parameters()}
-    moments = {f"{moment}.{name}": shape for name, shape in learned.items() for moment in MOMENTS}
+    moved = list(_moved(model, optimisers))
+    moments = {
+        f"{moment}.{name}": shapes[name]
+        for name, _, optimiser in moved
+        for moment in MOMENTS[type(optimiser).__name__]
+    }
     averages = {} if average is None else {f"{AVERAGE}.{name}": shape for name, shape in shapes.items()}
     weights.check(header, shapes | moments | averages, where)
     try:
@@ -86,7 +92,19 @@ def load(
     if average is not None:
         average.update({name: tensors[f"{AVERAGE}.{name}"] for name in shapes})
     if progress.steps:
-        for name, parameter in model.named_parameters():
-            state = {moment: tensors[f"{moment}.{name}"].to(parameter.device) for moment in MOMENTS}
-            optimiser.state[parameter] = {"step": torch.tensor(float(progress.steps), device=parameter.device), **state}
+        for name, parameter, optimiser in moved:
+            device, kind = parameter.device, type(optimiser).__name__
+            state = {moment: tensors[f"{moment}.{name}"].to(device) for moment in MOMENTS[kind]}
+            if kind == "AdamW":
+                state["step"] = torch.tensor(float(progress.steps), device=device)
+            optimiser.state[parameter] = state
     return progress
+
+
+def _moved(model: Transformer, optimisers: Sequence[Optimizer]) -> Iterator[tuple[str, Parameter, Optimizer]]:
+    """Every weight with the optimiser that moves it."""
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    for optimiser in optimisers:
+        for group in optimiser.param_groups:
+            for parameter in group["params"]:
+                yield names[id(parameter)], parameter, optimiser

@@ -17,13 +17,14 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from stap.errors import BadInput
 from stap.events import Corpus
 from stap.files import replacing
 from stap.model import weights
 from stap.model.transformer import Transformer
-from stap.train import checkpoint, runlog
+from stap.train import checkpoint, optimisers, runlog
 from stap.train.checkpoint import Progress
 from stap.train.data import fingerprint
 from stap.train.display import say_people, steps_bar
@@ -139,15 +140,13 @@ def train(corpus: Corpus, recipe: Recipe, folder: Path, resume: bool = False, vi
     population = Population(training, recipe, view)
     model = build(recipe, population)
     _make_folder(folder, settings, text, training, testing)
-    optimiser = torch.optim.AdamW(
-        model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, betas=(0.9, 0.98), fused=True
-    )
+    moving = optimisers.build(model, recipe)
     average = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     progress = Progress(fingerprint(training) + (fingerprint(view) if view else ""))
     if (folder / LAST).exists():
-        progress = checkpoint.load(folder / LAST, model, optimiser, progress.data, average)
+        progress = checkpoint.load(folder / LAST, model, moving, progress.data, average)
     runlog.rewind(folder / LOG, progress.steps)
-    _steps(model, optimiser, average, population, progress, recipe, folder)
+    _steps(model, moving, average, population, progress, recipe, folder)
     model.load_state_dict(average)
     if not recipe.transformer:
         _silence(model)
@@ -169,7 +168,7 @@ def _make_folder(folder: Path, settings: Path, text: str, training: Corpus, test
 
 def _steps(
     model: Transformer,
-    optimiser: torch.optim.AdamW,
+    moving: list[Optimizer],
     average: dict[str, Tensor],
     population: Population,
     progress: Progress,
@@ -183,7 +182,7 @@ def _steps(
     with steps_bar(recipe.steps, progress.steps) as show:
         while progress.steps < recipe.steps:
             chosen, round_number, used = next(people)
-            found = _step(model, optimiser, chosen, progress.steps, recipe)
+            found = _step(model, moving, chosen, progress.steps, recipe)
             if not math.isfinite(found[0]):
                 raise BadInput("log", f"nothing to learn from in step {progress.steps + 1}", "give longer logs")
             _average(model, average, progress.steps, recipe.average)
@@ -198,24 +197,24 @@ def _steps(
                 runlog.append(folder / LOG, line | {"seconds": round(progress.seconds, 1)})
                 loss = blend = 0.0
                 if time.monotonic() - saved > recipe.checkpoint_seconds or progress.steps == recipe.steps:
-                    checkpoint.save(folder / LAST, model, optimiser, progress, average)
+                    checkpoint.save(folder / LAST, model, moving, progress, average)
                     saved = time.monotonic()
     model.eval()
 
 
 def _step(
-    model: Transformer, optimiser: torch.optim.AdamW, chosen: list[Window], step: int, recipe: Recipe
+    model: Transformer, moving: list[Optimizer], chosen: list[Window], step: int, recipe: Recipe
 ) -> tuple[float, float]:
     """The loss, and the blend's on the same positions (of those it knows)."""
     rng = np.random.default_rng([recipe.seed, 2, step])
-    for group in optimiser.param_groups:
-        group["lr"] = learning_rate(recipe, step)
+    optimisers.set_rate(moving, learning_rate(recipe, step), recipe)
     found = answers(model, collate(chosen, recipe.model.vocabulary, rng, recipe.shuffle), recipe)
     loss = found.loss()
-    optimiser.zero_grad(set_to_none=True)
+    model.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-    optimiser.step()
+    for optimiser in moving:
+        optimiser.step()
     with torch.no_grad():
         blend = F.cross_entropy(found.blend, found.answer, ignore_index=found.blend.shape[1])
     return loss.item(), blend.item()

@@ -94,7 +94,7 @@ def begin(corpus: Corpus, settings: TrainConfig, folder: Path, where: str, resum
     progress = Progress(fingerprint(corpus))
     last = folder / "last.safetensors"
     if last.exists():
-        progress = checkpoint.load(last, model, optimiser, progress.data)
+        progress = checkpoint.load(last, model, [optimiser], progress.data)
     if here.writes:
         runlog.rewind(folder / "log.jsonl", progress.epoch)
     feed = Feed(split.training, settings)
@@ -258,7 +258,7 @@ def _finish_epoch(run: Run, show: Board) -> None:
 
 
 def _save(run: Run) -> None:
-    checkpoint.save(run.folder / "last.safetensors", run.model, run.optimiser, run.progress)
+    checkpoint.save(run.folder / "last.safetensors", run.model, [run.optimiser], run.progress)
     run.saved = time.monotonic()
 
 

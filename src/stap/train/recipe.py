@@ -33,6 +33,7 @@ class Recipe:
     prior_people: int = 120  # drawn anew for every round
     windows_per_step: int = 10
     learning_rate: float = 3e-3
+    muon: float = 5.0  # times the learning rate, for the matrices that Muon moves; 0: AdamW moves them too
     warmup_steps: int = 50
     weight_decay: float = 0.02
     clip: float = 1.0
@@ -68,6 +69,7 @@ def _changes(recipe: Recipe) -> dict[str, dict[str, Any]]:
         "instants": {"instants": 0.0},
         "newcomers": {"new_share": 0.0},
         "view": {"view_share": 0.0},
+        "muon": {"muon": 0.0},
         "averaging": {"average": 0.0},
     }
 

@@ -1,0 +1,36 @@
+"""Which optimiser moves which weights: Muon the matrices between layers, AdamW everything else.
+
+Muon makes every direction of a matrix' step equally long. Here it reaches in the same number of steps what AdamW needs
+several times as many for (docs/results/recipe.md). What a matrix meets at its ends (tables of vectors, scores) and
+what is no matrix at all stays with AdamW, as its authors advise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.optim import AdamW, Muon, Optimizer
+
+from stap.model.transformer import Transformer
+from stap.train.recipe import Recipe
+
+BETWEEN = (
+    *("attention.qkv", "attention.out", "feedforward.gate_up", "feedforward.down"),
+    *("evidence.statistics", "evidence.state", "evidence.hidden"),
+)
+
+
+def build(model: Transformer, recipe: Recipe) -> list[Optimizer]:
+    named = dict(model.named_parameters())
+    matrices = [named[name] for name in named if recipe.muon and name.removesuffix(".weight").endswith(BETWEEN)]
+    moved = set(map(id, matrices))
+    others = [parameter for parameter in named.values() if id(parameter) not in moved]
+    settings: dict[str, Any] = {"lr": recipe.learning_rate, "weight_decay": recipe.weight_decay}
+    found: list[Optimizer] = [AdamW(others, betas=(0.9, 0.98), fused=True, **settings)]
+    return [*found, Muon(matrices, **settings)] if matrices else found
+
+
+def set_rate(optimisers: list[Optimizer], rate: float, recipe: Recipe) -> None:
+    for optimiser in optimisers:
+        for group in optimiser.param_groups:
+            group["lr"] = rate * recipe.muon if isinstance(optimiser, Muon) else rate
