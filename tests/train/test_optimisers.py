@@ -43,7 +43,7 @@ def test_without_muon_adamw_moves_all() -> None:
 def test_muon_has_a_rate_of_its_own() -> None:
     """A step of an orthogonal gradient is that gradient's directions, each as long as the rate says."""
     model = Transformer(TINY.model)
-    both = optimisers.build(model, replace(TINY, muon=4.0, weight_decay=0.0))
+    both = optimisers.build(model, replace(TINY, muon=4.0, muon_decay=0.0))
     optimisers.set_rate(both, 0.01, replace(TINY, muon=4.0))
     weight = model.evidence.hidden.weight  # type: ignore[union-attr]
     before = weight.detach().clone()

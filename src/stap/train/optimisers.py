@@ -7,8 +7,6 @@ what is no matrix at all stays with AdamW, as its authors advise.
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch.optim import AdamW, Muon, Optimizer
 
 from stap.model.transformer import Transformer
@@ -25,9 +23,9 @@ def build(model: Transformer, recipe: Recipe) -> list[Optimizer]:
     matrices = [named[name] for name in named if recipe.muon and name.removesuffix(".weight").endswith(BETWEEN)]
     moved = set(map(id, matrices))
     others = [parameter for parameter in named.values() if id(parameter) not in moved]
-    settings: dict[str, Any] = {"lr": recipe.learning_rate, "weight_decay": recipe.weight_decay}
-    found: list[Optimizer] = [AdamW(others, betas=(0.9, 0.98), fused=True, **settings)]
-    return [*found, Muon(matrices, **settings)] if matrices else found
+    rate, decay = recipe.learning_rate, recipe.weight_decay
+    found: list[Optimizer] = [AdamW(others, lr=rate, weight_decay=decay, betas=(0.9, 0.98), fused=True)]
+    return [*found, Muon(matrices, lr=rate, weight_decay=recipe.muon_decay)] if matrices else found
 
 
 def set_rate(optimisers: list[Optimizer], rate: float, recipe: Recipe) -> None:

@@ -36,6 +36,7 @@ class Recipe:
     muon: float = 5.0  # times the learning rate, for the matrices that Muon moves; 0: AdamW moves them too
     warmup_steps: int = 50
     weight_decay: float = 0.02
+    muon_decay: float = 0.2  # of Muon's matrices, which would grow and grow otherwise
     clip: float = 1.0
     average: float = 0.99  # of the weights: what is left of the past after a step
     shuffle: bool = True
