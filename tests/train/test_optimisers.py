@@ -21,7 +21,8 @@ def test_every_weight_has_one_optimiser() -> None:
 def test_muon_moves_matrices_between_layers() -> None:
     model = Transformer(TINY.model)
     adamw, muon = optimisers.build(model, TINY)
-    assert isinstance(adamw, AdamW) and isinstance(muon, Muon)
+    assert isinstance(adamw, AdamW)
+    assert isinstance(muon, Muon)
     its = set(map(id, muon.param_groups[0]["params"]))
     assert {name for name, parameter in model.named_parameters() if id(parameter) in its} == {
         "blocks.0.attention.qkv.weight",

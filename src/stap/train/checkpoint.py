@@ -75,9 +75,7 @@ def load(
     shapes = model.config.tensors()
     moved = list(_moved(model, optimisers))
     moments = {
-        f"{moment}.{name}": shapes[name]
-        for name, _, optimiser in moved
-        for moment in MOMENTS[type(optimiser).__name__]
+        f"{moment}.{name}": shapes[name] for name, _, optimiser in moved for moment in MOMENTS[type(optimiser).__name__]
     }
     averages = {} if average is None else {f"{AVERAGE}.{name}": shape for name, shape in shapes.items()}
     weights.check(header, shapes | moments | averages, where)
