@@ -1,8 +1,7 @@
 """Which optimiser moves which weights: Muon the matrices between layers, AdamW everything else.
 
-Muon makes every direction of a matrix' step equally long. Here it reaches in the same number of steps what AdamW needs
-several times as many for (docs/results/recipe.md). What a matrix meets at its ends (tables of vectors, scores) and
-what is no matrix at all stays with AdamW, as its authors advise.
+Muon makes the step of a matrix equally long in every direction, and gets further here in as many steps
+(docs/results/recipe.md). Tables of vectors, the last layers and what is no matrix stay with AdamW, as usual with Muon.
 """
 
 from __future__ import annotations
