@@ -62,6 +62,7 @@ BENCHES = {
     "windows": "windows",
     "stream": "stream",
     "training": "training",
+    "muon": "muon",
     "latency": "latency",
     "shipped": "shipped",
     "people": "people",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 import torch
-from torch.optim import AdamW, Muon
+from torch.nn import Parameter
+from torch.optim import AdamW
 
 from stap.model.transformer import Transformer
 from stap.train import optimisers
+from stap.train.muon import Muon, orthogonal
 from stap.train.recipe import TINY
 
 
@@ -53,3 +56,27 @@ def test_muon_has_a_rate_of_its_own() -> None:
     lengths = torch.linalg.svdvals(weight.detach() - before)
     assert torch.all((lengths > 0.04 * 0.6) & (lengths < 0.04 * 1.3))  # the iteration is a rough one
     assert both[0].param_groups[0]["lr"] == 0.01
+
+
+@pytest.mark.parametrize("shape", [(24, 8), (8, 24), (16, 16)])
+def test_orthogonal_keeps_the_directions(shape: tuple[int, int]) -> None:
+    torch.manual_seed(1)
+    matrix = torch.randn(shape)
+    left, _, right = torch.linalg.svd(matrix, full_matrices=False)
+    turned = left.T @ orthogonal(matrix) @ right.T
+    assert torch.all((turned.diagonal() > 0.6) & (turned.diagonal() < 1.3))
+    assert torch.allclose(turned, torch.diag(turned.diagonal()), atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(24, 8), (8, 24), (16, 16)])
+def test_muon_steps_as_torch_does(shape: tuple[int, int]) -> None:
+    torch.manual_seed(2)
+    begin = torch.randn(shape)
+    ours, theirs = Parameter(begin.clone()), Parameter(begin.clone())
+    both = (Muon([ours], lr=0.02, weight_decay=0.2), torch.optim.Muon([theirs], lr=0.02, weight_decay=0.2))
+    for _ in range(4):
+        ours.grad = torch.randn(shape)
+        theirs.grad = ours.grad.clone()
+        for optimiser in both:
+            optimiser.step()
+    assert torch.dist(ours, theirs) < 0.02 * torch.dist(theirs, begin)  # it computes in bfloat16

@@ -6,9 +6,10 @@ Muon makes the step of a matrix equally long in every direction, and gets furthe
 
 from __future__ import annotations
 
-from torch.optim import AdamW, Muon, Optimizer
+from torch.optim import AdamW, Optimizer
 
 from stap.model.transformer import Transformer
+from stap.train.muon import Muon
 from stap.train.recipe import Recipe
 
 BETWEEN = (
