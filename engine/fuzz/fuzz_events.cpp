@@ -26,7 +26,7 @@ struct Bytes {
 
 stap_model* load(uint32_t evidence) {
     tiny::Config c;
-    c.vocabulary = 6, c.context = 8, c.dim = 4, c.layers = 1, c.heads = 1, c.hidden = 4, c.evidence = evidence;
+    c.vocabulary = 6, c.context = 8, c.dim = 4, c.layers = 1, c.heads = 1, c.hidden = 4, c.evidence = evidence, c.candidate_heads = evidence ? 1 : 0;
     const std::string file = tiny::model(c);
     stap_model* made = nullptr;
     if (stap_model_load_buffer(file.data(), file.size(), STAP_AS_STORED, &made, nullptr, 0) != STAP_OK) std::abort();

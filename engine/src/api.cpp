@@ -190,7 +190,7 @@ stap_status stap_session_get_info(const stap_session* session, stap_session_info
              s.pending(0) + s.pending(1),
              s.phi.forgotten,
              s.pool.bytes,
-             s.state.bytes + s.log.capacity() * sizeof(Event) + (s.evidence ? s.evidence->bytes() : 0),
+             s.state.bytes + s.log.capacity() * sizeof(Event) + (s.evidence ? s.evidence->bytes() + s.fused->bytes : 0),
              s.kernels->name};
     return STAP_OK;
 }

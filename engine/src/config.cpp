@@ -19,6 +19,7 @@ constexpr Whole kWholes[] = {
     {"dim", &Config::dim, 1, 4096},               {"layers", &Config::layers, 1, 128},
     {"heads", &Config::heads, 1, 128},            {"hidden", &Config::hidden, 1, 16384},
     {"ordinal_heads", &Config::ordinal_heads, 0, 128}, {"evidence", &Config::evidence, 0, 1024},
+    {"candidate_heads", &Config::candidate_heads, 0, 16},
 };
 
 struct Real {
@@ -69,6 +70,7 @@ Config config_from_json(const Json& json) {
     if (config.context % 2 != 0) bad("context is " + std::to_string(config.context) + ", but a usage is two events");
     if (config.ordinal_heads > config.heads)
         bad("ordinal_heads is " + std::to_string(config.ordinal_heads) + " of " + std::to_string(config.heads) + " heads");
+    if (config.candidate_heads && !config.evidence) bad("candidate_heads without an evidence head");
     return config;
 }
 
@@ -95,6 +97,10 @@ std::vector<TensorShape> config_tensors(const Config& config) {
     tensors.push_back({"head.weight", {v, d}, true});
     if (config.evidence) {
         const uint64_t f = kStatistics, c = kContextValues, w = config.evidence;
+        if (const uint64_t inside = uint64_t(config.candidate_heads) * kCandidateHead) {
+            tensors.push_back({"evidence.compare.qkv.weight", {3 * inside, w}, false});
+            tensors.push_back({"evidence.compare.out.weight", {w, inside}, false});
+        }
         for (const TensorShape& shape : std::vector<TensorShape>{
                  {"statistic_mean", {f}, false},       {"statistic_scale", {f}, false},    {"context_mean", {c}, false},
                  {"context_scale", {c}, false},        {"embed.weight", {d, c}, false},    {"gate.weight", {f, d + c}, false},

@@ -9,6 +9,8 @@
 
 namespace stap {
 
+constexpr uint32_t kCandidateHead = 16;  // values of a head that compares candidates
+
 struct Config {
     uint32_t vocabulary = 200;  // V, how many apps phi has room for
     uint32_t context = 4096;    // L, in events
@@ -21,6 +23,7 @@ struct Config {
     bool query_key_norm = false;
     uint32_t ordinal_heads = 0;  // the last so many heads turn by the event's index
     uint32_t evidence = 0;       // width of the evidence head; 0: none
+    uint32_t candidate_heads = 0;  // by which its candidates are compared with each other; 0: they are not
 
     uint32_t head_dim() const { return dim / heads; }  // D
 };

@@ -10,6 +10,8 @@ namespace stap {
 namespace {
 
 constexpr float kClip = 5;  // standard deviations: beyond what training saw, further makes no difference
+constexpr uint32_t kHead = padded(kCandidateHead);
+constexpr uint32_t kFurther = 15;  // rows past the last that a kernel may read
 
 void normalise(const float* x, const float* mean, const float* scale, uint32_t n, float* out) {
     for (uint32_t i = 0; i < n; ++i) out[i] = std::min(kClip, std::max(-kClip, (x[i] - mean[i]) * scale[i]));
@@ -25,17 +27,31 @@ void Fusion::normalise_statistics(const float* statistics, float* out) const {
     normalise(statistics, statistic_mean.get(), statistic_scale.get(), kStatistics, out);
 }
 
+Buffer<float> FusionState::floats(size_t count) {
+    bytes += count * sizeof(float);
+    return buffer_new<float>(count);
+}
+
 FusionState::FusionState(const Model& model) {
     const uint32_t w = padded(model.config.evidence), f = padded(kStatistics), s = padded(model.config.dim + kContextValues);
-    state_ = buffer_new<float>(s);
-    gate_ = buffer_new<float>(f);
-    moment_ = buffer_new<float>(w);
-    ones_ = buffer_new<float>(w);
-    statistics_ = buffer_new<float>(size_t(kMostBatch) * f);
-    first_ = buffer_new<float>(size_t(kMostBatch) * w);
-    second_ = buffer_new<float>(size_t(kMostBatch) * w);
-    out_ = buffer_new<float>(size_t(kMostBatch) * kPad);
+    const size_t n = kMostCandidates;
+    state_ = floats(s);
+    gate_ = floats(f);
+    moment_ = floats(w);
+    ones_ = floats(w);
+    statistics_ = floats(n * f);
+    first_ = floats(n * w);
+    second_ = floats(n * w);
+    out_ = floats(n * kPad);
     std::fill_n(ones_.get(), model.config.evidence, 1.0f);
+    if (!model.config.candidate_heads) return;
+    const size_t inside = size_t(model.config.candidate_heads) * kHead, m = kCompared + kFurther;
+    qkv_ = floats(n * 3 * inside);
+    keys_ = floats(m * kHead);
+    values_ = floats(m * kHead);
+    weights_ = floats(m);
+    mixed_ = floats(n * inside);
+    compared_ = floats(n * w);
 }
 
 void FusionState::score(const Model& model, const Kernels& kernels, const Evidence& evidence, const Phi& phi, const float* hidden,
@@ -55,7 +71,7 @@ void FusionState::score(const Model& model, const Kernels& kernels, const Eviden
     score_.resize(places_.size());
     ranking.resize(places_.size());
     const uint32_t fused = std::min(uint32_t(places_.size()), kMostCandidates);
-    for (uint32_t i = 0; i < fused; i += kMostBatch) fuse(model, kernels, evidence, i, std::min(fused - i, kMostBatch), scratch);
+    fuse(model, kernels, evidence, fused, scratch);
     double largest = unseen_score;
     for (size_t i = 0; i < places_.size(); ++i) {
         const auto found = phi.index.find(evidence.name(places_[i]));
@@ -77,23 +93,24 @@ void FusionState::score(const Model& model, const Kernels& kernels, const Eviden
     std::stable_sort(ranking.begin(), ranking.end(), [](const Scored& a, const Scored& b) { return a.probability > b.probability; });
 }
 
-// score_ of n candidates: gate . f + out . silu(hidden silu(statistics f + rank + state)).
-void FusionState::fuse(const Model& model, const Kernels& kernels, const Evidence& evidence, uint32_t first, uint32_t n, int16_t* scratch) {
+// score_ of the first n candidates: gate . f + out . silu(hidden x + compare(x)), where x = silu(statistics f + rank + state).
+void FusionState::fuse(const Model& model, const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch) {
     const Fusion& fusion = *model.weights.fusion;
     const uint32_t width = model.config.evidence, w = padded(width), f = padded(kStatistics);
     for (uint32_t i = 0; i < n; ++i) {
         float statistics[kStatistics];
-        evidence.statistics(places_[first + i], statistics);
+        evidence.statistics(places_[i], statistics);
         fusion.normalise_statistics(statistics, statistics_.get() + size_t(i) * f);
     }
     kernels.matmul(first_.get(), w, statistics_.get(), f, n, fusion.statistics.view, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         float* x = first_.get() + size_t(i) * w;
-        const float* rank = fusion.rank.get() + size_t(std::min(evidence.rank(places_[first + i]), kRanks - 1)) * width;
+        const float* rank = fusion.rank.get() + size_t(std::min(evidence.rank(places_[i]), kRanks - 1)) * width;
         for (uint32_t k = 0; k < width; ++k) x[k] += moment_[k] + rank[k];
         kernels.silu_mul(x, ones_.get(), w);
     }
     kernels.matmul(second_.get(), w, first_.get(), w, n, fusion.hidden.view, scratch);
+    if (model.config.candidate_heads) compare(model, kernels, n, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         float* x = second_.get() + size_t(i) * w;
         for (uint32_t k = 0; k < width; ++k) x[k] += fusion.hidden_bias[k];
@@ -103,8 +120,35 @@ void FusionState::fuse(const Model& model, const Kernels& kernels, const Evidenc
     for (uint32_t i = 0; i < n; ++i) {
         double sum = out_[size_t(i) * kPad];
         for (uint32_t k = 0; k < kStatistics; ++k) sum += double(gate_[k]) * statistics_[size_t(i) * f + k];
-        score_[first + i] = sum;
+        score_[i] = sum;
     }
+}
+
+// second_ += out of attention from first_'s n candidates to the likeliest of them.
+void FusionState::compare(const Model& model, const Kernels& kernels, uint32_t n, int16_t* scratch) {
+    const Fusion& fusion = *model.weights.fusion;
+    const uint32_t w = padded(model.config.evidence), heads = model.config.candidate_heads, inside = heads * kHead, m = std::min(n, kCompared);
+    kernels.matmul(qkv_.get(), 3 * inside, first_.get(), w, n, fusion.compare_qkv.view, scratch);
+    std::fill_n(mixed_.get(), size_t(n) * inside, 0.0f);
+    for (uint32_t h = 0; h < heads; ++h) {
+        for (uint32_t j = 0; j < m; ++j) {
+            const float* key = qkv_.get() + size_t(j) * 3 * inside + inside + h * kHead;
+            std::copy(key, key + kHead, keys_.get() + size_t(j) * kHead);
+            std::copy(key + inside, key + inside + kHead, values_.get() + size_t(j) * kHead);
+        }
+        for (uint32_t i = 0; i < n; ++i) {
+            float* query = qkv_.get() + size_t(i) * 3 * inside + h * kHead;
+            float* mixed = mixed_.get() + size_t(i) * inside + h * kHead;
+            for (uint32_t k = 0; k < kHead; ++k) query[k] /= std::sqrt(float(kCandidateHead));
+            float largest = kNever, sum = 0;
+            kernels.score[STAP_F32](weights_.get(), {query, nullptr, 0}, keys_.get(), nullptr, m, kHead);
+            kernels.soft(weights_.get(), m, &largest, &sum);
+            kernels.mix[STAP_F32](mixed, 0, weights_.get(), values_.get(), nullptr, m, kHead);
+            for (uint32_t k = 0; k < kHead; ++k) mixed[k] /= sum;
+        }
+    }
+    kernels.matmul(compared_.get(), w, mixed_.get(), inside, n, fusion.compare_out.view, scratch);
+    for (size_t k = 0; k < size_t(n) * w; ++k) second_[k] += compared_[k];
 }
 
 }  // namespace stap

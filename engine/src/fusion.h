@@ -19,6 +19,7 @@ struct FusionState {
     };
     std::vector<Scored> ranking;  // every app but the current one, best first
     double unseen = 0;            // the probability of a first-ever app
+    uint64_t bytes = 0;
 
     explicit FusionState(const Model& model);
 
@@ -26,7 +27,9 @@ struct FusionState {
                const float* context, int16_t* scratch);
 
    private:
-    void fuse(const Model& model, const Kernels& kernels, const Evidence& evidence, uint32_t first, uint32_t n, int16_t* scratch);
+    void fuse(const Model& model, const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch);
+    void compare(const Model& model, const Kernels& kernels, uint32_t n, int16_t* scratch);
+    Buffer<float> floats(size_t count);
 
     std::vector<uint32_t> places_;
     std::vector<double> score_;
@@ -38,6 +41,13 @@ struct FusionState {
     Buffer<float> first_;       // (n, W)
     Buffer<float> second_;      // (n, W)
     Buffer<float> out_;         // (n, 1)
+    // Of a model that compares candidates:
+    Buffer<float> qkv_;       // (n, 3 * H * D)
+    Buffer<float> keys_;      // (m, D) of one head, m the candidates that the others are compared with
+    Buffer<float> values_;    // (m, D)
+    Buffer<float> weights_;   // (m)
+    Buffer<float> mixed_;     // (n, H * D)
+    Buffer<float> compared_;  // (n, W)
 };
 
 }  // namespace stap

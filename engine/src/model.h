@@ -51,6 +51,8 @@ struct Fusion {
     Buffer<float> statistics_bias;                  // (W)
     Buffer<float> rank;                             // (kRanks, W)
     OwnedMatrix state;                              // (W, S)
+    OwnedMatrix compare_qkv;                        // (3 * H * D, W): attention of H heads among the candidates, if any
+    OwnedMatrix compare_out;                        // (W, H * D)
     OwnedMatrix hidden;                             // (W, W)
     Buffer<float> hidden_bias;                      // (W)
     OwnedMatrix out;                                // (1, W)

@@ -151,8 +151,11 @@ std::vector<Case> cases() {
         // Evidence.
         {STAP_ERROR_CONFIG, "model config: evidence is 1025, outside 0..1024", with_member("\"evidence\": 1025")},
         {STAP_ERROR_CONFIG, "model config: evidence is no whole number", with_member("\"evidence\": true")},
-        {STAP_ERROR_TENSOR, "tensor \"evidence.statistic_mean\" is missing", tiny::file(tiny::tensors(tiny::config()), tiny::metadata(tiny::config_text(tiny::config_with_evidence())))},
-        {STAP_ERROR_TENSOR, "tensor \"evidence.context_mean\" does not belong to its config", tiny::file(tiny::tensors(tiny::config_with_evidence()), meta)},
+        {STAP_ERROR_CONFIG, "model config: candidate_heads is 17, outside 0..16", with_member("\"candidate_heads\": 17")},
+        {STAP_ERROR_CONFIG, "model config: candidate_heads without an evidence head", with_member("\"candidate_heads\": 1")},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.compare.out.weight\" has shape (32, 10), its config says (10, 32)", with_evidence([](auto& t) { std::swap(named(t, "evidence.compare.out.weight").shape[0], named(t, "evidence.compare.out.weight").shape[1]); })},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.compare.qkv.weight\" is missing", tiny::file(tiny::tensors(tiny::config()), tiny::metadata(tiny::config_text(tiny::config_with_evidence())))},
+        {STAP_ERROR_TENSOR, "tensor \"evidence.compare.out.weight\" does not belong to its config", tiny::file(tiny::tensors(tiny::config_with_evidence()), meta)},
         {STAP_ERROR_TENSOR, "tensor \"evidence.scale\" is missing", with_evidence([](auto& t) { t.pop_back(); })},
         {STAP_ERROR_TENSOR, "tensor \"evidence.gate.weight\" is missing", with_evidence([](auto& t) { named(t, "evidence.gate.weight").name = "evidence.gate"; })},
         {STAP_ERROR_TENSOR, "tensor \"evidence.gate.weight\" has shape (50, 36), its config says (36, 50)", with_evidence([](auto& t) { std::swap(named(t, "evidence.gate.weight").shape[0], named(t, "evidence.gate.weight").shape[1]); })},

@@ -24,7 +24,7 @@ inline Config config() {
 
 inline Config config_with_evidence() {
     Config c = config();
-    c.evidence = 10;
+    c.evidence = 10, c.candidate_heads = 2;
     return c;
 }
 
@@ -32,7 +32,8 @@ inline std::string config_text(const Config& c) {
     auto n = [](auto value) { return std::to_string(value); };
     return "{\"vocabulary\": " + n(c.vocabulary) + ", \"context\": " + n(c.context) + ", \"dim\": " + n(c.dim) + ", \"layers\": " +
            n(c.layers) + ", \"heads\": " + n(c.heads) + ", \"hidden\": " + n(c.hidden) + ", \"query_key_norm\": " +
-           (c.query_key_norm ? "true" : "false") + ", \"ordinal_heads\": " + n(c.ordinal_heads) + ", \"evidence\": " + n(c.evidence) + "}";
+           (c.query_key_norm ? "true" : "false") + ", \"ordinal_heads\": " + n(c.ordinal_heads) + ", \"evidence\": " + n(c.evidence) +
+           ", \"candidate_heads\": " + n(c.candidate_heads) + "}";
 }
 
 struct Tensor {

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     if (argc > 2) {
         tiny::Config small;  // within the fuzzer's longest input
         small.vocabulary = 2, small.context = 4, small.dim = 4, small.layers = 1, small.heads = 1, small.hidden = 2;
-        small.evidence = argv[2] == std::string("seed-evidence") ? 1 : 0;
+        small.evidence = small.candidate_heads = argv[2] == std::string("seed-evidence") ? 1 : 0;
         out << '\0' << tiny::model(small, "F16");
     } else {
         out << tiny::model(tiny::config_with_evidence());

@@ -18,7 +18,7 @@ from stap.predictors.engine import EngineModel, Settings
 
 from .reference import SMALL, person, saved, sharp
 
-FUSED = ModelConfig(vocabulary=30, context=32, dim=24, layers=2, heads=3, hidden=20, evidence=12)
+FUSED = ModelConfig(vocabulary=30, context=32, dim=24, layers=2, heads=3, hidden=20, evidence=12, candidate_heads=2)
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8"])
@@ -71,7 +71,7 @@ def test_an_evidence_head_is_exported_in_full(tmp_path: Path, dtype: str) -> Non
     export.export(source, out, dtype)  # type: ignore[arg-type]
     before, after = load_file(source), load_file(out)
     head = [name for name in before if name.startswith("evidence.")]
-    assert len(head) == 17
+    assert len(head) == 19
     for name in head:
         assert after[name].dtype == torch.float32
         assert torch.equal(before[name], after[name])

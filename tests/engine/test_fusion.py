@@ -21,9 +21,10 @@ from stap.predictors.stap import Stap
 
 from .reference import person, saved, sharp
 
-FUSED = ModelConfig(
+ALONE = ModelConfig(
     vocabulary=60, context=64, dim=32, layers=2, heads=2, hidden=48, query_key_norm=True, ordinal_heads=1, evidence=40
 )
+FUSED = replace(ALONE, candidate_heads=3)  # every candidate is compared with the others
 
 
 def fused(config: ModelConfig = FUSED, seed: int = 0) -> Transformer:
@@ -48,9 +49,9 @@ def synthetic(usages: int, index: int = 0) -> list[Event]:
 
 
 @pytest.mark.parametrize("kernels", ["best", "scalar"])
-@pytest.mark.parametrize("index", [0, 1])
-def test_engine_is_pytorch(tmp_path: Path, kernels: str, index: int) -> None:
-    model, events = fused(), synthetic(150, index)
+@pytest.mark.parametrize(("config", "index"), [(FUSED, 0), (FUSED, 1), (ALONE, 0)])
+def test_engine_is_pytorch(tmp_path: Path, kernels: str, config: ModelConfig, index: int) -> None:
+    model, events = fused(config), synthetic(150, index)
     torch_path = Stap(model)
     engine = EngineModel(saved(model, tmp_path), "fp32").predictor(Settings(cache="fp32", kernels=kernels))  # type: ignore[arg-type]
     for event in events:
@@ -96,7 +97,10 @@ def test_probabilities_sum_to_one_with_the_unseen(tmp_path: Path) -> None:
 def test_only_a_pure_model_takes_whole_windows(tmp_path: Path) -> None:
     """Evidence is kept event by event, so in the paper's protocol too such a model runs on the engine."""
     (tmp_path / "pure").mkdir()
-    evident, pure = saved(fused(), tmp_path), saved(sharp(replace(FUSED, evidence=0)), tmp_path / "pure")
+    evident, pure = (
+        saved(fused(), tmp_path),
+        saved(sharp(replace(FUSED, evidence=0, candidate_heads=0)), tmp_path / "pure"),
+    )
     assert isinstance(load_maker(pure, "paper"), WindowRanker)
     assert not isinstance(load_maker(evident, "paper"), WindowRanker)
     one, other = load_maker(evident, "paper")(), load_maker(evident, "paper")()

@@ -35,6 +35,8 @@ def test_muon_moves_matrices_between_layers() -> None:
         "evidence.statistics.weight",
         "evidence.state.weight",
         "evidence.hidden.weight",
+        "evidence.compare.qkv.weight",
+        "evidence.compare.out.weight",
     }
 
 

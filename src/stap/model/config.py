@@ -19,6 +19,8 @@ LARGEST = {  # far above anything useful, far below what a forged header needs t
     "hidden": 16384,
 }
 MOST_EVIDENCE = 1024
+MOST_CANDIDATE_HEADS = 16
+CANDIDATE_HEAD = 16  # values of each
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class ModelConfig:
     query_key_norm: bool = False  # RMSNorm on every head's queries and keys: leaves the plateau sooner, at higher rates
     ordinal_heads: int = 0  # the last so many heads turn by the event's index instead of its time
     evidence: int = 0  # width of the evidence head; 0: none
+    candidate_heads: int = 0  # by which its candidates are compared with each other; 0: they are not
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -49,6 +52,10 @@ class ModelConfig:
                 raise _bad(f"{name} is {getattr(self, name)}, outside 1..{most}")
         if not 0 <= self.evidence <= MOST_EVIDENCE:
             raise _bad(f"evidence is {self.evidence}, outside 0..{MOST_EVIDENCE}")
+        if not 0 <= self.candidate_heads <= (MOST_CANDIDATE_HEADS if self.evidence else 0):
+            raise _bad(
+                f"candidate_heads is {self.candidate_heads}, outside 0..{MOST_CANDIDATE_HEADS} of an evidence head"
+            )
         if self.dim % (2 * self.heads):
             raise _bad(f"dim {self.dim} does not give {self.heads} heads an even number of values each")
         if self.context % 2:
@@ -92,8 +99,10 @@ class ModelConfig:
 
     def _evidence_tensors(self) -> dict[str, tuple[int, ...]]:
         f, c, w = len(STATISTICS), len(CONTEXT), self.evidence
-        state = self.dim + c
+        state, inside = self.dim + c, self.candidate_heads * CANDIDATE_HEAD
+        compare = {"compare.qkv.weight": (3 * inside, w), "compare.out.weight": (w, inside)}
         return {
+            **(compare if inside else {}),
             "statistic_mean": (f,),
             "statistic_scale": (f,),
             "context_mean": (c,),

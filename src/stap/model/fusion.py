@@ -1,10 +1,12 @@
 """The evidence head: every app's statistics, weighed by a gate that sees the moment, beside the transformer's logit.
 
-    score(app) = a * blend + b * logit + gate(state) . f + out . silu(W2 silu(W1 f + rank + U state))
+    x(app) = silu(W1 f + rank + U state)
+    score(app) = a * blend + b * logit + gate(state) . f + out . silu(W2 x + compare(x, the others' x))
 
 f are the app's normalised statistics, the state is [the transformer's hidden state; the context values], and an app
-that holds no virtual index has no logit. One more score stands for an app never seen before. Nothing depends on which
-app is which, so the scores follow any renaming.
+that holds no virtual index has no logit. `compare` is attention: what an app's evidence is worth depends on how strong
+the others' is. One more score stands for an app never seen before. Nothing depends on which app is which, so the scores
+follow any renaming.
 
 Shapes: N positions, K candidates, F statistics, C context values, W = config.evidence.
 """
@@ -15,12 +17,35 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from stap.model.config import ModelConfig
+from stap.model.config import CANDIDATE_HEAD, ModelConfig
 from stap.model.evidence import CONTEXT, RANKS, STATISTICS
 
 CLIP = 5.0  # standard deviations: beyond what training saw, further makes no difference
 CANDIDATES = 64  # the likeliest by the blend; for the others the blend speaks alone
+COMPARED = 24  # of these, the likeliest: what every candidate is compared with, in training and after
 LEAST = 1e-7  # a probability whose logarithm is taken
+NEVER = -1e4  # the score of a place where no candidate is
+
+
+class Comparison(nn.Module):
+    """Attention from every candidate to the likeliest ones; nothing, to begin with."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        inside = config.candidate_heads * CANDIDATE_HEAD
+        self.qkv = nn.Linear(config.evidence, 3 * inside, bias=False)
+        self.out = nn.Linear(inside, config.evidence, bias=False)
+        nn.init.zeros_(self.out.weight)
+
+    def forward(self, x: Tensor, present: Tensor) -> Tensor:
+        """(N, K, W), (N, K) -> (N, K, W)."""
+        query, key, value = (
+            part.unflatten(-1, (-1, CANDIDATE_HEAD)).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1)
+        )
+        mask = torch.where(present[:, None, None, :COMPARED], 0.0, NEVER)
+        seen = F.scaled_dot_product_attention(query, key[:, :, :COMPARED], value[:, :, :COMPARED], attn_mask=mask)
+        compared: Tensor = self.out(seen.transpose(1, 2).flatten(2))
+        return compared
 
 
 class Fusion(nn.Module):
@@ -43,6 +68,7 @@ class Fusion(nn.Module):
         self.statistics = nn.Linear(statistics, width)
         self.rank = nn.Embedding(RANKS, width)
         self.state = nn.Linear(state, width, bias=False)
+        self.compare = Comparison(config) if config.candidate_heads else None
         self.hidden = nn.Linear(width, width)
         self.out = nn.Linear(width, 1, bias=False)
         self.unseen = nn.Linear(state, 1)
@@ -54,12 +80,17 @@ class Fusion(nn.Module):
     def normal_context(self, context: Tensor) -> Tensor:
         return ((context - self.context_mean) * self.context_scale).clamp(-CLIP, CLIP)
 
-    def forward(self, hidden: Tensor, context: Tensor, statistics: Tensor, rank: Tensor, logits: Tensor) -> Tensor:
-        """(N, d), (N, C) normalised, (N, K, F), (N, K), (N, K) -> (N, K + 1): the last is a first-ever app's."""
+    def forward(
+        self, hidden: Tensor, context: Tensor, statistics: Tensor, rank: Tensor, logits: Tensor, present: Tensor
+    ) -> Tensor:
+        """(N, d), (N, C) normalised, (N, K, F), three of (N, K) -> (N, K + 1): the last is a first-ever app's.
+
+        The likeliest candidates by the blend come first.
+        """
         f = ((statistics - self.statistic_mean) * self.statistic_scale).clamp(-CLIP, CLIP)
         state = torch.cat([hidden, context], dim=-1)
         x = F.silu(self.statistics(f) + self.rank(rank.clamp(max=RANKS - 1)) + self.state(state)[:, None])
-        x = F.silu(self.hidden(x))
+        x = F.silu(self.hidden(x) if self.compare is None else self.hidden(x) + self.compare(x, present))
         score = self.scale[0] * statistics[..., 0] + self.scale[1] * logits + self.out(x)[..., 0]
-        score = score + (f @ self.gate(state)[..., None])[..., 0]
+        score = (score + (f @ self.gate(state)[..., None])[..., 0]).masked_fill(~present, NEVER)
         return torch.cat([score, self.unseen(state)], dim=-1)

@@ -160,7 +160,9 @@ class Stap:
         with torch.inference_mode():
             moment = fusion.normal_context(torch.from_numpy(self._context)[None])
             statistics = torch.from_numpy(evidence.statistics()[order].astype(np.float32))
-            fused = fusion(hidden[None], moment, statistics[None], rank[None], held[None])[0].double().numpy()
+            present = torch.ones(1, len(order), dtype=torch.bool)
+            inputs = (statistics[None], rank[None], held[None], present)
+            fused = fusion(hidden[None], moment, *inputs)[0].double().numpy()
         score = fusion.scale[0].item() * np.log(np.maximum(probability[order], LEAST))
         score[:CANDIDATES] = fused[:-1][:CANDIDATES]
         share = _softmax(np.append(score, fused[-1]))

@@ -23,6 +23,7 @@ from stap.errors import BadInput
 from stap.events import Corpus
 from stap.files import replacing
 from stap.model import weights
+from stap.model.fusion import NEVER
 from stap.model.transformer import Transformer
 from stap.train import checkpoint, optimisers, runlog
 from stap.train.checkpoint import Progress
@@ -35,7 +36,6 @@ from stap.train.tables import SKIPPED, Moments, Window, collate
 
 MODEL, LAST, LOG = "model.safetensors", "last.safetensors", "log.jsonl"
 LOG_EVERY = 50  # steps
-_NEVER = -1e4  # the score of a place where no candidate is
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,12 @@ def answers(model: Transformer, moments: Moments, recipe: Recipe) -> Answers:
     index, present = batch["index"][kept], batch["present"][kept]
     logits = torch.where(index >= 0, model.head(hidden).gather(1, index.clamp(min=0)), 0.0)
     statistics = batch["statistics"][kept]
-    blend = statistics[..., 0].masked_fill(~present, _NEVER)
+    blend = statistics[..., 0].masked_fill(~present, NEVER)
     if fusion is None or context is None:
-        scores = logits.masked_fill(~present, _NEVER)
+        scores = logits.masked_fill(~present, NEVER)
     else:
         moment = context.gather(1, at.expand(-1, -1, context.shape[-1]))[kept]
-        scores = fusion(hidden, moment, statistics, batch["rank"][kept], logits)
-        scores = torch.cat([scores[:, :-1].masked_fill(~present, _NEVER), scores[:, -1:]], dim=1)
+        scores = fusion(hidden, moment, statistics, batch["rank"][kept], logits, present)
     return Answers(scores, blend, batch["answer"][kept])
 
 

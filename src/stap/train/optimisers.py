@@ -14,7 +14,7 @@ from stap.train.recipe import Recipe
 
 BETWEEN = (
     *("attention.qkv", "attention.out", "feedforward.gate_up", "feedforward.down"),
-    *("evidence.statistics", "evidence.state", "evidence.hidden"),
+    *("evidence.statistics", "evidence.state", "evidence.hidden", "compare.qkv", "compare.out"),
 )
 
 

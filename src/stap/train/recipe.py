@@ -15,7 +15,15 @@ class Recipe:
 
     model: ModelConfig = field(
         default_factory=lambda: ModelConfig(
-            context=512, dim=64, layers=2, heads=4, hidden=128, query_key_norm=True, ordinal_heads=2, evidence=128
+            context=512,
+            dim=64,
+            layers=2,
+            heads=4,
+            hidden=128,
+            query_key_norm=True,
+            ordinal_heads=2,
+            evidence=128,
+            candidate_heads=4,
         )
     )
     seed: int = 0  # of folds, weights, people, windows and phi
@@ -25,8 +33,8 @@ class Recipe:
     prior_steps: int = 150  # on people of the prior alone, first
     steps: int = 1300  # in all
     prior_share: float = 0.15  # of the usages, once real people come in
-    new_share: float = 0.3  # of the real people's usages are newcomers'
-    view_share: float = 0.4  # of the times somebody comes up, it is as another logger saw them, where that is given
+    new_share: float = 0.4  # of the real people's usages are newcomers'
+    view_share: float = 0.5  # of the times somebody comes up, it is as another logger saw them, where that is given
     augmented: float = 0.5  # of the real logs change every time they come up
     interrupted: float = 0.4  # of the changed logs have other apps come up in the middle of usages
     instants: float = 0.25  # of the real logs come up without closes: so some loggers and most launchers see a person
@@ -59,7 +67,8 @@ class Recipe:
 def _changes(recipe: Recipe) -> dict[str, dict[str, Any]]:
     """What it takes to leave each part out."""
     return {
-        "evidence": {"model": replace(recipe.model, evidence=0)},
+        "evidence": {"model": replace(recipe.model, evidence=0, candidate_heads=0)},
+        "comparison": {"model": replace(recipe.model, candidate_heads=0)},
         "transformer": {"transformer": False},
         "shuffle": {"shuffle": False},
         "prior": {"prior_steps": 0, "prior_share": 0.0},
@@ -97,6 +106,7 @@ TINY = Recipe(
         query_key_norm=True,
         ordinal_heads=1,
         evidence=16,
+        candidate_heads=1,
     ),
     steps=30,
     prior_steps=10,

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from stap import _engine
 from stap.events import DAY, Bools, Corpus, Floats, Ints, Longs, interleave
+from stap.model.fusion import COMPARED
 from stap.prior.log import Log
 
-CANDIDATES = 24
+CANDIDATES = COMPARED
 AT_OPEN = 0.1  # of the positions are asked while the usage still goes on
 SKIPPED = -1  # no answer among the candidates, or the person's last usage
 Random = np.random.Generator
