@@ -11,6 +11,8 @@ namespace {
 
 constexpr float kClip = 5;  // standard deviations: beyond what training saw, further makes no difference
 constexpr uint32_t kHead = padded(kCandidateHead);
+constexpr float kQueryScale = 0.25f;  // 1 / sqrt(kCandidateHead)
+static_assert(kQueryScale * kQueryScale * kCandidateHead == 1, "a head's scale follows from its size");
 constexpr uint32_t kFurther = 15;  // rows past the last that a kernel may read
 
 void normalise(const float* x, const float* mean, const float* scale, uint32_t n, float* out) {
@@ -139,12 +141,12 @@ void FusionState::compare(const Model& model, const Kernels& kernels, uint32_t n
         for (uint32_t i = 0; i < n; ++i) {
             float* query = qkv_.get() + size_t(i) * 3 * inside + h * kHead;
             float* mixed = mixed_.get() + size_t(i) * inside + h * kHead;
-            for (uint32_t k = 0; k < kHead; ++k) query[k] /= std::sqrt(float(kCandidateHead));
+            for (uint32_t k = 0; k < kHead; ++k) query[k] *= kQueryScale;
             float largest = kNever, sum = 0;
             kernels.score[STAP_F32](weights_.get(), {query, nullptr, 0}, keys_.get(), nullptr, m, kHead);
             kernels.soft(weights_.get(), m, &largest, &sum);
             kernels.mix[STAP_F32](mixed, 0, weights_.get(), values_.get(), nullptr, m, kHead);
-            for (uint32_t k = 0; k < kHead; ++k) mixed[k] /= sum;
+            for (uint32_t k = 0; k < kHead; ++k) mixed[k] *= 1 / sum;
         }
     }
     kernels.matmul(compared_.get(), w, mixed_.get(), inside, n, fusion.compare_out.view, scratch);
