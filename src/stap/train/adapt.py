@@ -53,11 +53,15 @@ class Proof:
 
 
 def small_parts(model: Transformer) -> dict[str, nn.Parameter]:
-    """The evidence head but for its input to the transformer, and every norm: a quarter of the shipped model."""
+    """Every norm, and of the evidence head what weighs evidence: a fifth of the shipped model.
+
+    Not its input to the transformer, and not how candidates are compared: one person's log is too short for that.
+    """
     return {
         name: parameter
         for name, parameter in model.named_parameters()
-        if (name.startswith("evidence.") and not name.startswith("evidence.embed")) or name.endswith("norm.weight")
+        if name.endswith("norm.weight")
+        or (name.startswith("evidence.") and not name.startswith(("evidence.embed", "evidence.compare")))
     }
 
 
