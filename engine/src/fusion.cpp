@@ -10,7 +10,7 @@ namespace stap {
 namespace {
 
 constexpr float kClip = 5;  // standard deviations: beyond what training saw, further makes no difference
-constexpr uint32_t kHead = padded(kCandidateHead);
+constexpr uint32_t kHead = padded(kCandidateHead);  // of which the last values stay zero
 constexpr float kQueryScale = 0.25f;  // 1 / sqrt(kCandidateHead)
 static_assert(kQueryScale * kQueryScale * kCandidateHead == 1, "a head's scale follows from its size");
 constexpr uint32_t kFurther = 15;  // rows past the last that a kernel may read
@@ -47,11 +47,14 @@ FusionState::FusionState(const Model& model) {
     out_ = floats(n * kPad);
     std::fill_n(ones_.get(), model.config.evidence, 1.0f);
     if (!model.config.candidate_heads) return;
-    const size_t inside = size_t(model.config.candidate_heads) * kHead, m = kCompared + kFurther;
-    qkv_ = floats(n * 3 * inside);
+    const size_t inside = padded(model.config.candidate_heads * kCandidateHead), m = kCompared + kFurther;
+    queries_ = floats(n * inside);
+    likeliest_ = floats(kCompared * 2 * inside);
+    query_ = floats(kHead);
     keys_ = floats(m * kHead);
     values_ = floats(m * kHead);
     weights_ = floats(m);
+    mix_ = floats(kHead);
     mixed_ = floats(n * inside);
     compared_ = floats(n * w);
 }
@@ -129,24 +132,32 @@ void FusionState::fuse(const Model& model, const Kernels& kernels, const Evidenc
 // second_ += out of attention from first_'s n candidates to the likeliest of them.
 void FusionState::compare(const Model& model, const Kernels& kernels, uint32_t n, int16_t* scratch) {
     const Fusion& fusion = *model.weights.fusion;
-    const uint32_t w = padded(model.config.evidence), heads = model.config.candidate_heads, inside = heads * kHead, m = std::min(n, kCompared);
-    kernels.matmul(qkv_.get(), 3 * inside, first_.get(), w, n, fusion.compare_qkv.view, scratch);
-    std::fill_n(mixed_.get(), size_t(n) * inside, 0.0f);
+    const uint32_t w = padded(model.config.evidence), heads = model.config.candidate_heads, inside = padded(heads * kCandidateHead);
+    const uint32_t m = std::min(n, kCompared);
+    Matrix query = fusion.compare_qkv.view, key_value = query;  // its first rows, and the others
+    query.rows = inside;
+    key_value.rows = 2 * inside;
+    key_value.data = static_cast<const float*>(query.data) + size_t(inside) * query.cols;
+    kernels.matmul(queries_.get(), inside, first_.get(), w, n, query, scratch);
+    kernels.matmul(likeliest_.get(), 2 * inside, first_.get(), w, m, key_value, scratch);
     for (uint32_t h = 0; h < heads; ++h) {
+        const uint32_t at = h * kCandidateHead;
         for (uint32_t j = 0; j < m; ++j) {
-            const float* key = qkv_.get() + size_t(j) * 3 * inside + inside + h * kHead;
-            std::copy(key, key + kHead, keys_.get() + size_t(j) * kHead);
-            std::copy(key + inside, key + inside + kHead, values_.get() + size_t(j) * kHead);
+            const float* row = likeliest_.get() + size_t(j) * 2 * inside + at;
+            std::copy_n(row, kCandidateHead, keys_.get() + size_t(j) * kHead);
+            std::copy_n(row + inside, kCandidateHead, values_.get() + size_t(j) * kHead);
         }
         for (uint32_t i = 0; i < n; ++i) {
-            float* query = qkv_.get() + size_t(i) * 3 * inside + h * kHead;
-            float* mixed = mixed_.get() + size_t(i) * inside + h * kHead;
-            for (uint32_t k = 0; k < kHead; ++k) query[k] *= kQueryScale;
+            const float* asking = queries_.get() + size_t(i) * inside + at;
+            for (uint32_t k = 0; k < kCandidateHead; ++k) query_[k] = asking[k] * kQueryScale;
             float largest = kNever, sum = 0;
-            kernels.score[STAP_F32](weights_.get(), {query, nullptr, 0}, keys_.get(), nullptr, m, kHead);
+            kernels.score[STAP_F32](weights_.get(), {query_.get(), nullptr, 0}, keys_.get(), nullptr, m, kHead);
             kernels.soft(weights_.get(), m, &largest, &sum);
-            kernels.mix[STAP_F32](mixed, 0, weights_.get(), values_.get(), nullptr, m, kHead);
-            for (uint32_t k = 0; k < kHead; ++k) mixed[k] *= 1 / sum;
+            std::fill_n(mix_.get(), kHead, 0.0f);
+            kernels.mix[STAP_F32](mix_.get(), 0, weights_.get(), values_.get(), nullptr, m, kHead);
+            float* mixed = mixed_.get() + size_t(i) * inside + at;
+            const float scale = 1 / sum;
+            for (uint32_t k = 0; k < kCandidateHead; ++k) mixed[k] = mix_[k] * scale;
         }
     }
     kernels.matmul(compared_.get(), w, mixed_.get(), inside, n, fusion.compare_out.view, scratch);

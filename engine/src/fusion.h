@@ -42,12 +42,15 @@ struct FusionState {
     Buffer<float> second_;      // (n, W)
     Buffer<float> out_;         // (n, 1)
     // Of a model that compares candidates:
-    Buffer<float> qkv_;       // (n, 3 * H * D)
-    Buffer<float> keys_;      // (m, D) of one head, m the candidates that the others are compared with
-    Buffer<float> values_;    // (m, D)
-    Buffer<float> weights_;   // (m)
-    Buffer<float> mixed_;     // (n, H * D)
-    Buffer<float> compared_;  // (n, W)
+    Buffer<float> queries_;    // (n, H * D)
+    Buffer<float> likeliest_;  // (m, 2 * H * D) keys and values of those that all are compared with
+    Buffer<float> query_;      // (D) of one head, as the next four
+    Buffer<float> keys_;       // (m, D)
+    Buffer<float> values_;     // (m, D)
+    Buffer<float> weights_;    // (m)
+    Buffer<float> mix_;        // (D)
+    Buffer<float> mixed_;      // (n, H * D)
+    Buffer<float> compared_;   // (n, W)
 };
 
 }  // namespace stap

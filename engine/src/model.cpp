@@ -184,10 +184,9 @@ std::unique_ptr<const Fusion> load_fusion(Loader& loader, const Model& model) {
     fusion->statistics_bias = vector("statistics.bias", w);
     fusion->rank = vector("rank.weight", kRanks * w);
     fusion->state = matrix("state", w, d + c);
-    if (const uint32_t heads = model.config.candidate_heads) {
-        const Spread inside{heads, kCandidateHead, padded(kCandidateHead)}, qkv{3 * heads, kCandidateHead, padded(kCandidateHead)};
-        fusion->compare_qkv = loader.matrix("evidence.compare.qkv.weight", qkv, spread(w), STAP_F32);
-        fusion->compare_out = loader.matrix("evidence.compare.out.weight", spread(w), inside, STAP_F32);
+    if (const uint32_t inside = model.config.candidate_heads * kCandidateHead) {
+        fusion->compare_qkv = loader.matrix("evidence.compare.qkv.weight", {3, inside, padded(inside)}, spread(w), STAP_F32);
+        fusion->compare_out = matrix("compare.out", w, inside);
     }
     fusion->hidden = matrix("hidden", w, w);
     fusion->hidden_bias = vector("hidden.bias", w);
