@@ -97,10 +97,7 @@ def test_probabilities_sum_to_one_with_the_unseen(tmp_path: Path) -> None:
 def test_only_a_pure_model_takes_whole_windows(tmp_path: Path) -> None:
     """Evidence is kept event by event, so in the paper's protocol too such a model runs on the engine."""
     (tmp_path / "pure").mkdir()
-    evident, pure = (
-        saved(fused(), tmp_path),
-        saved(sharp(replace(FUSED, evidence=0, candidate_heads=0)), tmp_path / "pure"),
-    )
+    evident, pure = saved(fused(), tmp_path), saved(sharp(replace(ALONE, evidence=0)), tmp_path / "pure")
     assert isinstance(load_maker(pure, "paper"), WindowRanker)
     assert not isinstance(load_maker(evident, "paper"), WindowRanker)
     one, other = load_maker(evident, "paper")(), load_maker(evident, "paper")()

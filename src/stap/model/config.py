@@ -52,10 +52,9 @@ class ModelConfig:
                 raise _bad(f"{name} is {getattr(self, name)}, outside 1..{most}")
         if not 0 <= self.evidence <= MOST_EVIDENCE:
             raise _bad(f"evidence is {self.evidence}, outside 0..{MOST_EVIDENCE}")
-        if not 0 <= self.candidate_heads <= (MOST_CANDIDATE_HEADS if self.evidence else 0):
-            raise _bad(
-                f"candidate_heads is {self.candidate_heads}, outside 0..{MOST_CANDIDATE_HEADS} of an evidence head"
-            )
+        most = MOST_CANDIDATE_HEADS if self.evidence else 0
+        if not 0 <= self.candidate_heads <= most:
+            raise _bad(f"candidate_heads is {self.candidate_heads}, outside 0..{most}")
         if self.dim % (2 * self.heads):
             raise _bad(f"dim {self.dim} does not give {self.heads} heads an even number of values each")
         if self.context % 2:
