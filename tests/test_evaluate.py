@@ -7,10 +7,9 @@ import pytest
 from test_usage import table
 
 from stap.evaluate import Ranks, paper, report, run, stream
-from stap.events import Corpus, from_table
+from stap.events import Corpus, Event, Ranking, from_table
 from stap.metrics import MISS
 from stap.predictors import CLASSICAL
-from stap.predictors.base import Event, Ranking
 from stap.usage import merge
 
 

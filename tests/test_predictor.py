@@ -12,12 +12,10 @@ import pytest
 
 from stap import Predictor, sources, weights
 from stap.demo.person import LOG
+from stap.engine import EngineModel
 from stap.errors import BadInput
-from stap.evaluate import events_of
-from stap.events import from_table
+from stap.events import Event, from_table
 from stap.predictors import make
-from stap.predictors.base import Event
-from stap.predictors.engine import EngineModel
 from stap.weights import shipped
 
 MONDAY = datetime(2025, 3, 3, 8)
@@ -172,11 +170,11 @@ def test_the_shipped_model_is_no_worse_than_the_blend_on_the_demo(table: pl.Data
     Nor where closes are not known: some loggers and most launchers say only what was opened.
     """
     corpus = from_table(table if logger == "opens and closes" else table.with_columns(end=pl.col("start")))
-    rows = corpus.usages_of(0)
+    rows = corpus.rows(0)
     labels = corpus.label[rows].tolist()
     hits = {"stap": 0, "blend": 0, "previous": 0}
     rivals = {"stap": Predictor.load(), "blend": make("blend"), "previous": make("previous")}
-    for pair, label in zip(events_of(corpus, 0, rows), labels, strict=True):
+    for pair, label in zip(corpus.events(0, rows), labels, strict=True):
         for name, rival in rivals.items():
             for event in pair[: 1 if logger == "opens" else 2]:
                 rival.observe(event)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stap.events import CLOSE, NO_LABEL, OPEN, Corpus
-from stap.shuffle import draw, invert
+from stap.phi import draw, invert
 from stap.windows import cut, encode, filter_users, split_users
 
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 import os
 import sys
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from stap import __version__, describe, evaluate, show, sources, usage
+from stap import __version__, evaluate, registry, show, sources, terminal, usage
 from stap.demo.person import LOG as DEMO_LOG
 from stap.demo.replay import moments
+from stap.describe import comparison, counts
+from stap.describe.figure import draw_comparison
 from stap.errors import BadInput, extra
 from stap.events import Corpus, from_table
 from stap.files import replacing
-from stap.predictors import CLASSICAL, load_maker, make
+from stap.predictors import CLASSICAL
 from stap.predictors.base import ForeseesUnseen
-from stap.prior import compare
-from stap.prior.figure import draw_comparison
 from stap.train import config as train_config
 from stap.train.folds import hold_out
 from stap.train.recipe import PARTS
@@ -56,7 +55,7 @@ Model = Annotated[
     typer.Option("--model", metavar="FILE", help="What `stap` predicts with, instead of the shipped model."),
 ]
 
-ALL = ",".join([*CLASSICAL, "stap"])
+ALL = ",".join(registry.USUAL)
 BENCHES = {
     "import": "imports",
     "windows": "windows",
@@ -79,7 +78,7 @@ def _read(paths: list[str], users: str | None, options: sources.Options) -> sour
         read = sources.Imported(table, read.format, read.records, read.skipped, read.dropped, read.notes)
     skipped = (f"skipped {read.skipped:,} bad {'row' if read.skipped == 1 else 'rows'}",) if read.skipped else ()
     for note in (*read.notes, *skipped):
-        show.err.print(f"note: {note}", soft_wrap=True, markup=False)
+        terminal.note(f"note: {note}")
     return read
 
 
@@ -95,26 +94,11 @@ def _view(logs: list[str] | None, people: Corpus, options: sources.Options) -> C
     return seen
 
 
-def _maker(name: str, model: Path | None, protocol: str = "stream") -> evaluate.Maker:
-    """Predictors by name; `stap` is the shipped model, or the one in a file."""
-    if name == "stap":
-        return load_maker(model or shipped(), protocol)
-    make(name)  # an unknown name is better heard of before a minute of work
-    return partial(make, name)
-
-
-def _gbdt(ranker: Path | None) -> evaluate.Maker:
-    if ranker is None:
-        raise BadInput("predictors", "gbdt predicts with the trees of `stap rival`", "give them with --ranker FILE")
-    maker: evaluate.Maker = extra("stap.predictors.gbdt").load(ranker)
-    return maker
-
-
 def _write_json(figures: dict[str, Any], path: Path | None) -> None:
     if path is not None:
         with replacing(path) as draft:
             draft.write_text(json.dumps(figures, indent=1) + "\n")
-        show.err.print(f"wrote {path}", soft_wrap=True, markup=False)
+        terminal.note(f"wrote {path}")
 
 
 @app.command("import")
@@ -137,7 +121,7 @@ def import_(
     read = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system, in_front))
     usage.save(read.table, out)
     people = read.table["user"].n_unique()
-    show.out.print(
+    terminal.out.print(
         f"{read.format}: {read.records:,} records, {read.dropped:,} of launchers and system UI dropped, "
         f"{len(read.table):,} usages of {people:,} {'user' if people == 1 else 'users'} -> {out}",
         soft_wrap=True,
@@ -170,19 +154,19 @@ def describe_(
     """
     options = sources.Options(format, zone, skip_bad_rows, keep_system)
     corpora = {log: from_table(_read([log], users, options).table) for log in logs}
-    figures: dict[str, Any] = {log: describe.counts(corpus) for log, corpus in corpora.items()}
+    figures: dict[str, Any] = {log: counts.counts(corpus) for log, corpus in corpora.items()}
     for log, counted in figures.items():
-        show.out.print(f"[bold]{log}[/]", show.description(counted))
+        terminal.out.print(f"[bold]{log}[/]", show.description(counted))
     if prior is None:
-        describe.draw_distributions(corpora, figure)
+        counts.draw_distributions(corpora, figure)
     else:
-        people = compare.pool(corpora)
-        with show.progress("comparing", compare.work(people, prior)) as tick:
-            compared = compare.compare(people, prior, tick)
+        people = comparison.pool(corpora)
+        with terminal.progress("comparing", comparison.work(people, prior)) as tick:
+            compared = comparison.compare(people, prior, tick)
         figures["prior"] = compared.summary()
-        show.out.print(show.comparison(figures["prior"]))
+        terminal.out.print(show.comparison(figures["prior"]))
         draw_comparison(compared, figure)
-    show.out.print(f"wrote {figure}", soft_wrap=True, markup=False)
+    terminal.say(f"wrote {figure}")
     _write_json(figures, json)
 
 
@@ -207,13 +191,13 @@ def evaluate_(
     Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
     """
     names = predictors.split(",")
-    makers = {name: _gbdt(ranker) if name == "gbdt" else _maker(name, model, protocol) for name in names}
+    makers = {name: registry.maker(name, model, ranker, protocol) for name in names}
     table = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
-    with show.progress("evaluating", len(makers) * len(table)) as tick:
+    with terminal.progress("evaluating", len(makers) * len(table)) as tick:
         result = evaluate.run(from_table(table), makers, protocol, context, tick)
-    show.out.print(show.evaluation(result))
+    terminal.out.print(show.evaluation(result))
     if by_user:
-        show.out.print(show.per_user(result))
+        terminal.out.print(show.per_user(result))
     _write_json(result, json)
 
 
@@ -234,7 +218,7 @@ def predict(
 
     Example: `stap predict my.parquet -k 3`
     """
-    ranker = _maker(predictor, model)()
+    ranker = registry.maker(predictor, model)()
     table = _read(logs, user, sources.Options(format, zone, skip_bad_rows, keep_system)).table
     if table["user"].n_unique() > 1:
         people = ", ".join(table["user"].unique().sort()[:5])
@@ -243,9 +227,9 @@ def predict(
     unseen = ranker.unseen() if isinstance(ranker, ForeseesUnseen) else None
     if json:
         best = [{"app": name, "probability": probability} for name, probability in ranked]
-        show.out.print_json(data={"ranking": best, "unseen": unseen})
+        terminal.out.print_json(data={"ranking": best, "unseen": unseen})
     else:
-        show.out.print(show.ranking(ranked, unseen=unseen))
+        terminal.out.print(show.ranking(ranked, unseen=unseen))
 
 
 @app.command("train")
@@ -311,7 +295,7 @@ def recipe_(
     options = sources.Options(format, zone, skip_bad_rows, keep_system)
     people = from_table(_read(data, users, options).table)
     made = fused.train(people, wanted, out, resume, _view(view, people, options))
-    show.err.print(f"wrote {made}", soft_wrap=True, markup=False)
+    terminal.note(f"wrote {made}")
 
 
 @app.command("rival")
@@ -338,9 +322,9 @@ def rival_(
     people = from_table(_read(data, users, options).table)
     training, _ = hold_out(people, fold, seed, always)
     seen = _view(view, people, options)
-    with show.progress("growing trees", rival.TREES) as tick:
-        rival.train(training, out, seed, progress=tick, view=seen)
-    show.out.print(f"wrote {out}, trained on {len(training.users):,} users", soft_wrap=True, markup=False)
+    with terminal.progress("growing trees", rival.TREES) as tick:
+        rival.train(training, out, seed, tick=tick, view=seen)
+    terminal.say(f"wrote {out}, trained on {len(training.users):,} users")
 
 
 @app.command("adapt")
@@ -363,12 +347,12 @@ def adapt_(
     adapt = extra("stap.train.adapt")
     table = _read(log, user, sources.Options(format, zone, skip_bad_rows, keep_system)).table
     corpus = from_table(table)
-    with show.progress("learning", adapt.STEPS) as advance:
+    with terminal.progress("learning", adapt.STEPS) as advance:
         proof = adapt.adapt(model or shipped(), corpus, out, ", ".join(log), advance)
     show.proof(proof)
     if not proof.helps:
         raise BadInput(", ".join(log), "the adapted model is not surely better on its tail", "keep the shipped one")
-    show.err.print(f"wrote {out}", soft_wrap=True, markup=False)
+    terminal.note(f"wrote {out}")
 
 
 @app.command("export")
@@ -387,7 +371,7 @@ def export_(
     Example: `stap export runs/a -o model.safetensors --dtype int8`
     """
     extra("stap.model.export").export(source, out, dtype, format)
-    show.out.print(f"wrote {out}, {out.stat().st_size / 1e6:.1f} MB", soft_wrap=True, markup=False)
+    terminal.say(f"wrote {out}, {out.stat().st_size / 1e6:.1f} MB")
 
 
 @app.command()
@@ -400,14 +384,16 @@ def demo(
     Example: `stap demo --seconds 3`
     """
     corpus = from_table(sources.read([DEMO_LOG]).table)
-    makers = {name: _maker(name, model) for name in ALL.split(",")}
+    makers = {name: registry.maker(name, model) for name in ALL.split(",")}
     played = list(moments(corpus, 0, makers["stap"]()))
-    show.out.print(f"Four weeks of a phone, {len(corpus.app):,} usages of {len(corpus.apps[0])} apps; `stap` predicts.")
+    terminal.out.print(
+        f"Four weeks of a phone, {len(corpus.app):,} usages of {len(corpus.apps[0])} apps; `stap` predicts."
+    )
     show.replay(played, seconds)
-    with show.progress("evaluating", len(makers) * len(corpus.app)) as tick:
+    with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
         result = evaluate.run(corpus, makers, "stream", CONTEXT, tick)
-    show.out.print(show.evaluation(result))
-    show.out.print("Your own log: [bold]stap evaluate FILE[/] (docs: README.md)")
+    terminal.out.print(show.evaluation(result))
+    terminal.out.print("Your own log: [bold]stap evaluate FILE[/] (docs: README.md)")
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -427,7 +413,7 @@ def bench(
         raise BadInput("stap bench", f"no benchmark {name!r}", f"choose one of {', '.join(BENCHES)}")
     if context.args and name not in WITH_OPTIONS:
         raise BadInput("stap bench", f"{name} takes no {context.args[0]}", "leave it out")
-    module = import_module(f"stap.bench.{BENCHES[name]}")
+    module = import_module(f"stap.{'studies' if name in WITH_OPTIONS else 'bench'}.{BENCHES[name]}")
     figures: dict[str, Any] = module.run(context.args) if name in WITH_OPTIONS else module.run()
     _write_json(figures, json)
 
@@ -435,7 +421,7 @@ def bench(
 @app.callback(invoke_without_command=True)
 def _top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
-        show.out.print(f"stap {__version__}")
+        terminal.out.print(f"stap {__version__}")
         raise typer.Exit
 
 
@@ -444,7 +430,7 @@ def main() -> None:
     try:
         app()
     except BadInput as error:
-        show.err.print(f"stap: {error}", soft_wrap=True, markup=False)
+        terminal.note(f"stap: {error}")
         sys.exit(2)
     except BrokenPipeError:  # `stap ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ paper:  window by window, a fresh start at each window, candidates are all apps 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -14,13 +14,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from stap.errors import BadInput
-from stap.events import CLOSE, NO_LABEL, OPEN, Bools, Corpus, Ints, Longs, hour_of_day
+from stap.events import Bools, Corpus, Event, Ints, Longs, Ranking
 from stap.metrics import DEEPEST, MISS, intervals, summary
-from stap.predictors.base import Event, Predictor, Ranking
+from stap.predictors.base import Maker, Personal, Predictor
+from stap.terminal import Tick, quiet
 from stap.windows import CONTEXT, VOCABULARY, Windows, cut, filter_users
-
-Maker = Callable[[], Predictor]
-Progress = Callable[[int], None]  # called with the number of usages just done
 
 
 @runtime_checkable
@@ -30,10 +28,6 @@ class WindowRanker(Protocol):
     def rank_windows(self, corpus: Corpus, windows: Windows) -> Iterator[tuple[int, list[int]]]:
         """Each window's user and, as `_replay` would give them, the ranks at its labelled events."""
         ...
-
-
-def _quiet(_: int) -> None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -46,41 +40,34 @@ class Ranks:
     rank: Ints  # (n,) from 1; MISS where the label was not listed
 
 
-def stream(corpus: Corpus, make: Maker, progress: Progress = _quiet) -> Ranks:
+def stream(corpus: Corpus, make: Maker, tick: Tick = quiet) -> Ranks:
     """The honest protocol: the predictor sees what a product would see, once, in order."""
 
     def rank_user(user: int) -> list[int]:
-        rows = corpus.usages_of(user)
-        labels = [corpus.apps[user][code] if code != NO_LABEL else None for code in corpus.label[rows].tolist()]
-        return _replay(make(), events_of(corpus, user, rows), labels)
+        return _replay(_fresh(make, corpus.users[user]), corpus.events(user), corpus.labels(user))
 
-    return _collect(corpus, ((user, rank_user(user)) for user in range(len(corpus.users))), progress)
+    return _collect(corpus, ((user, rank_user(user)) for user in range(len(corpus.users))), tick)
 
 
-def paper(corpus: Corpus, make: Maker, context: int = CONTEXT, progress: Progress = _quiet) -> Ranks:
+def paper(corpus: Corpus, make: Maker, context: int = CONTEXT, tick: Tick = quiet) -> Ranks:
     """The paper's protocol; users with more than V apps are left out, as there."""
     corpus = filter_users(corpus)
     windows = cut(corpus, context)
     if isinstance(make, WindowRanker):
-        return _collect(corpus, make.rank_windows(corpus, windows), progress)
+        return _collect(corpus, make.rank_windows(corpus, windows), tick)
 
     def rank_window(user: int, first: int, usages: int) -> list[int]:
-        names, rows = corpus.apps[user], slice(first, first + usages)
-        labels = [names[code] if code != NO_LABEL else None for code in corpus.label[rows].tolist()]
+        rows = slice(first, first + usages)
         # Apps not listed are all tied for the last places, and a tie counts against the predictor.
-        return _replay(make(), events_of(corpus, user, rows), labels, unlisted=len(names))
+        unlisted = len(corpus.apps[user])
+        return _replay(_fresh(make, corpus.users[user]), corpus.events(user, rows), corpus.labels(user, rows), unlisted)
 
     pieces = zip(windows.user.tolist(), windows.first.tolist(), windows.usages.tolist(), strict=True)
-    return _collect(corpus, ((piece[0], rank_window(*piece)) for piece in pieces), progress)
+    return _collect(corpus, ((piece[0], rank_window(*piece)) for piece in pieces), tick)
 
 
-def events_of(corpus: Corpus, user: int, rows: slice) -> Iterator[tuple[Event, Event]]:
-    """(open, close) of each usage, with real app names."""
-    names = corpus.apps[user]
-    start, end = corpus.start[rows], corpus.end[rows]
-    columns = (corpus.app[rows], start, hour_of_day(start), end, hour_of_day(end))
-    for code, opens, open_hour, closes, close_hour in zip(*(c.tolist() for c in columns), strict=True):
-        yield Event(names[code], OPEN, opens, open_hour), Event(names[code], CLOSE, closes, close_hour)
+def _fresh(make: Maker, user: str) -> Predictor:
+    return make.of(user) if isinstance(make, Personal) else make()
 
 
 def _replay(
@@ -103,12 +90,12 @@ def _place(ranking: Ranking, label: str, unlisted: int) -> int:
     return unlisted
 
 
-def _collect(corpus: Corpus, pieces: Iterator[tuple[int, list[int]]], progress: Progress) -> Ranks:
+def _collect(corpus: Corpus, pieces: Iterator[tuple[int, list[int]]], tick: Tick) -> Ranks:
     users, ranks = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for user, places in pieces:
         users.append(np.full(len(places), user, np.int64))
         ranks.append(np.array(places, np.int32))
-        progress(len(places) // 2)
+        tick(len(places) // 2)
     rank = np.concatenate(ranks)
     return Ranks(corpus.users, np.concatenate(users), np.arange(len(rank)) % 2 == 0, rank)
 
@@ -129,12 +116,12 @@ def report(ranks: Ranks, protocol: str) -> dict[str, Any]:
     }
 
 
-def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, context: int, progress: Progress) -> dict[str, Any]:
+def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, context: int, tick: Tick) -> dict[str, Any]:
     """Every predictor on the same positions: the JSON of `stap evaluate`."""
     score = stream if protocol == "stream" else partial(paper, context=context)
     reports = {}
     for name, maker in makers.items():
-        ranks = score(corpus, maker, progress=progress)
+        ranks = score(corpus, maker, tick=tick)
         if not len(ranks.rank):
             limit = "" if protocol == "stream" else f" and at most {VOCABULARY} apps"
             raise BadInput("log", f"nothing to score: no user has two usages{limit}", "use a longer log")
@@ -144,7 +131,7 @@ def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, context: int
 
 def rank_now(corpus: Corpus, predictor: Predictor, k: int) -> Ranking:
     """What the predictor expects after the last event of a corpus of one user."""
-    for pair in events_of(corpus, 0, corpus.usages_of(0)):
+    for pair in corpus.events(0):
         for event in pair:
             predictor.observe(event)
     return predictor.rank(k)

@@ -1,4 +1,4 @@
-"""Usages -> events and labels, as flat arrays.
+"""Events, and people's usages as arrays: the only place where a clock becomes minutes and an hour.
 
 An event is (A, C, T, H): app, action, minutes, hour of day. Every usage gives two, open then close, and both carry the
 same label: the app of the next usage.
@@ -6,10 +6,11 @@ same label: the app of the next usage.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -25,9 +26,53 @@ NO_LABEL = -1  # a user's last usage: nobody knows what came next
 DAY = 24 * 60.0
 
 
+Ranking = list[tuple[str, float]]  # apps with their probabilities, best first
+
+
+class Event(NamedTuple):
+    """(A, C, T, H) of the paper, with the app's real name."""
+
+    app: str
+    action: int  # OPEN or CLOSE
+    minutes: float  # on the user's wall clock
+    hour: float  # [0, 24)
+
+
+class Usages(NamedTuple):
+    """One person's usages as arrays: codes in order of first use, minutes since 1970, neighbours differ."""
+
+    app: Ints  # (usages,)
+    start: Floats  # (usages,)
+    end: Floats  # (usages,)
+
+    def take(self, rows: slice | Bools) -> Usages:
+        return Usages(self.app[rows], self.start[rows], self.end[rows])
+
+    def renumbered(self) -> Usages:
+        """With codes in order of first use again, after something was taken out."""
+        return self._replace(app=by_first_use(self.app)[1])
+
+
+def tidy(usages: Usages) -> Usages:
+    """Sorted by start, neighbours of the same app joined, ends clipped to the next start, codes renumbered."""
+    if not len(usages.app):
+        return usages
+    app, start, end = usages
+    if np.any(start[1:] < start[:-1]):
+        order = np.argsort(start, kind="stable")
+        app, start, end = app[order], start[order], end[order]
+    first = np.flatnonzero(np.concatenate([[True], app[1:] != app[:-1]]))
+    app, start, end = app[first], start[first], np.maximum.reduceat(end, first)
+    end[:-1] = np.minimum(end[:-1], start[1:])
+    return Usages(app, start, np.maximum(end, start)).renumbered()
+
+
+Person = tuple[str, tuple[str, ...], Usages]  # user, the real names of the codes, usages
+
+
 @dataclass(frozen=True)
 class Corpus:
-    """Many users' usages end to end: user u owns the rows offsets[u]:offsets[u+1].
+    """Many people's usages end to end: user u owns the rows offsets[u]:offsets[u+1].
 
     App codes are local to a user, 0..len(apps[u])-1 in order of first use, so that no identity crosses users.
     Minutes count from 1970 on the user's wall clock, in float64: exact to well under a microsecond.
@@ -39,6 +84,22 @@ class Corpus:
     app: Ints  # (usages,)
     start: Floats  # (usages,) minutes
     end: Floats  # (usages,)
+
+    @classmethod
+    def of(cls, people: Iterable[Person]) -> Corpus:
+        """People one after the other."""
+        members = list(people)
+        columns = zip(*(usages for _, _, usages in members), strict=True) if members else ([], [], [])
+        app, start, end = (np.concatenate([np.empty(0), *column]) for column in columns)
+        sizes = [len(usages.app) for _, _, usages in members]
+        return cls(
+            users=tuple(user for user, _, _ in members),
+            apps=tuple(names for _, names, _ in members),
+            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            app=app.astype(np.int32),
+            start=start,
+            end=end,
+        )
 
     @cached_property
     def label(self) -> Ints:
@@ -53,42 +114,56 @@ class Corpus:
         """(users,) how many distinct apps each has."""
         return np.array([len(names) for names in self.apps], np.int64)
 
-    def usages_of(self, user: int) -> slice:
+    def rows(self, user: int) -> slice:
         return slice(int(self.offsets[user]), int(self.offsets[user + 1]))
+
+    def usages(self, user: int) -> Usages:
+        rows = self.rows(user)
+        return Usages(self.app[rows], self.start[rows], self.end[rows])
+
+    def everybody(self) -> list[Usages]:
+        return [self.usages(user) for user in range(len(self.users))]
+
+    def people(self) -> Iterator[Person]:
+        for user, (name, apps) in enumerate(zip(self.users, self.apps, strict=True)):
+            yield name, apps, self.usages(user)
+
+    def events(self, user: int, rows: slice | None = None) -> Iterator[tuple[Event, Event]]:
+        """(open, close) of each usage of a user, or of the rows given, with real app names."""
+        names, rows = self.apps[user], rows or self.rows(user)
+        start, end = self.start[rows], self.end[rows]
+        columns = (self.app[rows], start, hour_of_day(start), end, hour_of_day(end))
+        for code, opens, open_hour, closes, close_hour in zip(*(c.tolist() for c in columns), strict=True):
+            yield Event(names[code], OPEN, opens, open_hour), Event(names[code], CLOSE, closes, close_hour)
+
+    def labels(self, user: int, rows: slice | None = None) -> list[str | None]:
+        """The real name of each usage's label; None for the user's last."""
+        names = self.apps[user]
+        return [None if code == NO_LABEL else names[code] for code in self.label[rows or self.rows(user)].tolist()]
 
     def select(self, users: Longs) -> Corpus:
         """The corpus of some users only, in the order given."""
-        rows = np.concatenate([np.arange(self.offsets[u], self.offsets[u + 1]) for u in users] or [np.empty(0, int)])
-        sizes = (self.offsets[1:] - self.offsets[:-1])[users]
-        return Corpus(
-            users=tuple(self.users[u] for u in users),
-            apps=tuple(self.apps[u] for u in users),
-            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            app=self.app[rows],
-            start=self.start[rows],
-            end=self.end[rows],
-        )
+        return Corpus.of((self.users[u], self.apps[u], self.usages(u)) for u in users)
+
+    def first(self, usages: int) -> Corpus:
+        """Everybody's first usages; apps that come later are forgotten."""
+        return Corpus.of(_stretch(person, 0, usages) for person in self.people())
 
     def cut(self, usages: int) -> Corpus:
         """Everybody in stretches of so many usages, each a person without a past; what is left at the end goes."""
-        pieces = [
-            (user, low)
-            for user in range(len(self.users))
-            for low in range(self.offsets[user], self.offsets[user + 1] - usages + 1, usages)
-        ]
-        numbered = [by_first_use(self.app[low : low + usages]) for _, low in pieces]
-        rows = np.concatenate([np.arange(low, low + usages) for _, low in pieces] or [np.empty(0, int)])
-        return Corpus(
-            users=tuple(f"{self.users[user]} from {low - self.offsets[user]}" for user, low in pieces),
-            apps=tuple(
-                tuple(self.apps[user][code] for code in self.app[low + first])
-                for (user, low), (first, _) in zip(pieces, numbered, strict=True)
-            ),
-            offsets=usages * np.arange(len(pieces) + 1, dtype=np.int64),
-            app=np.concatenate([place for _, place in numbered] or [np.empty(0, np.int32)]),
-            start=self.start[rows],
-            end=self.end[rows],
+        return Corpus.of(
+            _stretch((f"{user} from {low}", names, log), low, usages)
+            for user, names, log in self.people()
+            for low in range(0, len(log.app) - usages + 1, usages)
         )
+
+
+def _stretch(person: Person, low: int, usages: int) -> Person:
+    """Some usages of a person, as if there were no others."""
+    user, names, log = person
+    part = log.take(slice(low, low + usages))
+    first, _ = by_first_use(part.app)
+    return user, tuple(names[code] for code in part.app[first]), part.renumbered()
 
 
 def by_first_use(codes: NDArray[Any]) -> tuple[Longs, Ints]:
@@ -125,4 +200,5 @@ def interleave(opens: NDArray[Any], closes: NDArray[Any]) -> NDArray[Any]:
 
 def hour_of_day(minutes: Floats) -> Floats:
     """H in [0, 24), a real number."""
-    return np.mod(minutes, DAY) / 60.0
+    hour = np.mod(minutes, DAY) / 60.0
+    return np.where(hour < 24.0, hour, 0.0)  # a hair before midnight can round up to it

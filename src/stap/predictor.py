@@ -16,12 +16,10 @@ from typing import Self
 import polars as pl
 
 from stap import usage
+from stap.engine import EngineModel
 from stap.errors import BadInput
-from stap.evaluate import events_of
-from stap.events import CLOSE, DAY, OPEN, from_table
+from stap.events import CLOSE, DAY, OPEN, Event, Ranking, from_table
 from stap.files import replacing
-from stap.predictors.base import Event, Ranking
-from stap.predictors.engine import EngineModel
 from stap.weights import shipped
 
 When = datetime | float  # the person's wall clock: a time, or minutes since 1970 (or any other midnight)
@@ -61,7 +59,7 @@ class Predictor:
         if table["user"].n_unique() > 1:
             raise BadInput("usage table", "several users in it", "a predictor is one person's: choose one")
         corpus = from_table(table)
-        for pair in events_of(corpus, 0, corpus.usages_of(0)):
+        for pair in corpus.events(0):
             for event in pair:
                 self.observe(event)
 

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from stap.demo.replay import Moment
-from stap.evaluate import Progress as Ticker
+from stap.events import Ranking
 from stap.metrics import NAMES
-from stap.predictors.base import Ranking
-
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
-
-
-@contextmanager
-def progress(title: str, total: int) -> Iterator[Ticker]:
-    """A bar on standard error that disappears when done; call what it yields with the number of steps taken."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda steps: bar.advance(task, steps)
+from stap.terminal import out
 
 
 def evaluation(result: dict[str, Any]) -> Table:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stap.events import CLOSE, NO_LABEL, OPEN, Bools, Corpus, Floats, Ints, Longs, hour_of_day, interleave
-from stap.shuffle import apply
+from stap.phi import apply
 
 VOCABULARY = 200  # V of the paper
 CONTEXT = 4096  # L of the paper, in events

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from stap.events import Event
 from stap.model import weights
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
-from stap.predictors.base import Event
-from stap.shuffle import OnlinePhi
+from stap.phi import OnlinePhi
 
 SMALL = ModelConfig(vocabulary=60, context=128, dim=48, layers=3, heads=3, hidden=80)
 

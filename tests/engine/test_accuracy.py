@@ -1,4 +1,4 @@
-"""fp16 and int8 may cost next to no hits. `python -m stap.bench.contexts` holds real people to the same bounds."""
+"""fp16 and int8 may cost next to no hits. `python -m stap.studies.contexts` holds real people to the same bounds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from stap.engine import Dtype, EngineModel, Settings
 from stap.evaluate import report, stream
-from stap.predictors.engine import Dtype, EngineModel, Settings
 from stap.prior import people
 from stap.train.config import preset
 from stap.train.loop import train

@@ -10,11 +10,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
 from stap.model import export
 from stap.model.config import ModelConfig
 from stap.model.transformer import Cache
-from stap.predictors.engine import EngineModel, Settings
 
 from .reference import SMALL, person, saved, sharp
 

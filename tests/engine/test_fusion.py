@@ -11,13 +11,14 @@ import pytest
 import torch
 
 from stap import prior
-from stap.evaluate import WindowRanker, events_of
+from stap.engine import EngineModel, Settings
+from stap.evaluate import WindowRanker
+from stap.events import Event
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
-from stap.predictors import load_maker
-from stap.predictors.base import Event, ForeseesUnseen
-from stap.predictors.engine import EngineModel, Settings
-from stap.predictors.stap import Stap
+from stap.predictors.base import ForeseesUnseen
+from stap.reference.session import Stap
+from stap.registry import maker
 
 from .reference import person, saved, sharp
 
@@ -45,7 +46,7 @@ def fused(config: ModelConfig = FUSED, seed: int = 0) -> Transformer:
 
 def synthetic(usages: int, index: int = 0) -> list[Event]:
     corpus = prior.people(1, seed=21, usages=(usages, usages + 1), first=index)
-    return [event for pair in events_of(corpus, 0, corpus.usages_of(0)) for event in pair]
+    return [event for pair in corpus.events(0) for event in pair]
 
 
 @pytest.mark.parametrize("kernels", ["best", "scalar"])
@@ -98,9 +99,9 @@ def test_only_a_pure_model_takes_whole_windows(tmp_path: Path) -> None:
     """Evidence is kept event by event, so in the paper's protocol too such a model runs on the engine."""
     (tmp_path / "pure").mkdir()
     evident, pure = saved(fused(), tmp_path), saved(sharp(replace(ALONE, evidence=0)), tmp_path / "pure")
-    assert isinstance(load_maker(pure, "paper"), WindowRanker)
-    assert not isinstance(load_maker(evident, "paper"), WindowRanker)
-    one, other = load_maker(evident, "paper")(), load_maker(evident, "paper")()
+    assert isinstance(maker("stap", pure, protocol="paper"), WindowRanker)
+    assert not isinstance(maker("stap", evident, protocol="paper"), WindowRanker)
+    one, other = maker("stap", evident, protocol="paper")(), maker("stap", evident, protocol="paper")()
     one.observe(Event("mail", 1, 0.0, 0.0))
     assert isinstance(one, ForeseesUnseen)
     assert isinstance(other, ForeseesUnseen)

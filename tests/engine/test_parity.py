@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from shared import shared_log
 
 from stap.demo.person import LOG
-from stap.evaluate import events_of
-from stap.events import from_table
+from stap.engine import EngineModel, Settings
+from stap.events import Event, from_table
 from stap.model.config import ModelConfig
-from stap.predictors.base import Event
-from stap.predictors.engine import EngineModel, Settings
-from stap.predictors.stap import Stap
+from stap.reference.session import Stap
 from stap.sources import read
 
 from .reference import SMALL, iswi_logits, person, saved, sharp
@@ -103,7 +101,7 @@ def test_twenty_thousand_events(tmp_path: Path, source: str) -> None:
         sizes = corpus.offsets[1:] - corpus.offsets[:-1]
         fitting = np.where(corpus.app_counts <= config.vocabulary, sizes, 0)
         user = int(fitting.argmax())
-        events = [event for pair in events_of(corpus, user, corpus.usages_of(user)) for event in pair][:20_000]
+        events = [event for pair in corpus.events(user) for event in pair][:20_000]
     model = sharp(config)
     agree(engine_logits(saved(model, tmp_path), events, EXACT), iswi_logits(model, events))
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
-from stap.predictors import load_maker
-from stap.predictors.base import Event, Predictor
-from stap.predictors.engine import EngineModel, Settings
+from stap.events import Event
+from stap.predictors.base import Predictor
+from stap.registry import maker
 
 from .reference import SMALL, person, saved, sharp
 
@@ -22,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_is_a_predictor(path: Path) -> None:
-    predictor: Predictor = load_maker(path)()
+    predictor: Predictor = maker("stap", path)()
     assert predictor.rank(5) == []
     predictor.observe(Event("mail", 1, 29e6, 8.0))
     assert predictor.rank(5) == [("mail", 1.0)]
@@ -95,7 +96,7 @@ def test_five_hundred_apps(path: Path) -> None:
 
 def test_what_five_hundred_apps_cost() -> None:
     """200 indices instead of 512, the same person and model: some accuracy goes, and less than was out of reach."""
-    many_apps = import_module("stap.bench.many_apps")
+    many_apps = import_module("stap.studies.many_apps")
     person = many_apps.person()
     assert person.app_counts.tolist() == [500]
     roomy, tight = many_apps.measure(person, (512, 200)).values()

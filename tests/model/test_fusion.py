@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from stap.errors import BadInput
+from stap.evidence import COMPARED, MOMENT, RANKS, STATISTICS
 from stap.model.config import CANDIDATE_HEAD, ModelConfig
-from stap.model.evidence import CONTEXT, RANKS, STATISTICS
-from stap.model.fusion import COMPARED, NEVER, Comparison, Fusion
+from stap.model.fusion import NEVER, Comparison, Fusion
 
 CONFIG = ModelConfig(dim=8, heads=2, evidence=12, candidate_heads=2)
 
@@ -37,7 +37,7 @@ def candidates(n: int, k: int) -> dict[str, Tensor]:
 def scores(fusion: Fusion, of: dict[str, Tensor]) -> Tensor:
     torch.manual_seed(2)
     n = len(of["present"])
-    found: Tensor = fusion(torch.randn(n, CONFIG.dim), torch.randn(n, len(CONTEXT)), **of)
+    found: Tensor = fusion(torch.randn(n, CONFIG.dim), torch.randn(n, len(MOMENT)), **of)
     return found.detach()
 
 

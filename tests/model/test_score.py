@@ -10,7 +10,7 @@ from stap.events import NO_LABEL, Corpus
 from stap.model import score
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
-from stap.shuffle import draw, invert
+from stap.phi import draw, invert
 from stap.windows import cut, encode
 
 CONFIG = ModelConfig(vocabulary=12, context=32, dim=16, layers=1, heads=2, hidden=16)

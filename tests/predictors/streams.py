@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from hypothesis import strategies as st
 
-from stap.predictors import Event, Predictor
+from stap.events import Event
+from stap.predictors import Predictor
 
 
 def usages(apps: Iterable[str], start: float = 0.0, length: float = 1.0, gap: float = 1.0) -> list[Event]:

@@ -11,7 +11,8 @@ from hypothesis import given
 
 from predictors.streams import any_events, at, fed, usages
 from stap.errors import BadInput
-from stap.predictors import CLASSICAL, Event, make
+from stap.events import Event
+from stap.predictors import CLASSICAL, make
 
 NAMES = list(CLASSICAL)
 
@@ -83,7 +84,7 @@ def test_reopening_the_current_app_is_the_same_usage(name: str) -> None:
 def test_ranking_does_not_depend_on_the_hash_seed() -> None:
     """Strings hash differently in every process; no order may come from that."""
     script = (
-        "from stap.predictors import CLASSICAL, Event\n"
+        "from stap.events import Event\nfrom stap.predictors import CLASSICAL\n"
         "for make in CLASSICAL.values():\n"
         "    predictor = make()\n"
         "    for i, app in enumerate('abcdefghijklmnopqrstuvwxyz' + 'tqhzcm' * 2):\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from predictors.streams import at, fed, usages
-from stap.predictors import Event, make
+from stap.events import Event
+from stap.predictors import make
 
 DAY = 1440.0
 

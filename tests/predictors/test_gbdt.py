@@ -11,7 +11,7 @@ from predictors.streams import at, fed, usages
 from stap import prior
 from stap.errors import BadInput
 from stap.evaluate import report, stream
-from stap.events import Corpus
+from stap.events import Corpus, Usages
 from stap.predictors import CLASSICAL, gbdt, trees
 from stap.train import rival
 
@@ -165,7 +165,7 @@ def test_foreign_files_are_refused(tmp_path: Path, ranker: Path, monkeypatch: py
 
 
 def test_nothing_to_learn_leaves_no_file(tmp_path: Path) -> None:
-    lonely = prior.corpus({"one": prior.Log(np.zeros(1, np.int32), np.zeros(1), np.ones(1))})
+    lonely = prior.corpus({"one": Usages(np.zeros(1, np.int32), np.zeros(1), np.ones(1))})
     with pytest.raises(BadInput, match="nothing to train on"):
         rival.train(lonely, tmp_path / "gbdt.txt")
     assert not list(tmp_path.iterdir())

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from predictors.streams import at
-from stap.predictors import CLASSICAL, Predictor, contexts
+from stap.predictors import CLASSICAL, Predictor, cues
 from stap.predictors.blend import Blend
-from stap.predictors.contexts import Contexts
+from stap.predictors.cues import Cues
 from stap.predictors.ppm import Ppm
 
 MILLION = 1_000_000
 
 
 def random_apps(usages: int, apps: int) -> list[int]:
-    """Neighbours differ, and no pattern ever repeats for long: the worst case for contexts."""
+    """Neighbours differ, and no pattern ever repeats for long: the worst case for cues."""
     steps = np.random.default_rng(11).integers(1, apps, usages)
     return [int(code) for code in np.cumsum(steps) % apps]
 
@@ -61,14 +61,14 @@ def test_a_million_events_cost_what_the_first_did(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_contexts_stay_bounded_over_a_million_updates() -> None:
-    table, codes = Contexts(), random_apps(MILLION // 3, 60)
+def test_cues_stay_bounded_over_a_million_updates() -> None:
+    table, codes = Cues(), random_apps(MILLION // 3, 60)
     most = 0
     for i in range(3, len(codes)):
         for order in (1, 2, 3):
             table.add(tuple(codes[i - order : i]), codes[i])
         most = max(most, len(table))
-    assert contexts.GENERATION < most <= 2 * contexts.GENERATION
+    assert cues.GENERATION < most <= 2 * cues.GENERATION
 
 
 @pytest.mark.slow
@@ -77,12 +77,12 @@ def test_learning_predictors_cost_the_same_once_memory_is_full(
     made: type[Ppm], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With small generations, so that a short run goes through many of them."""
-    monkeypatch.setattr(contexts, "GENERATION", 500)
+    monkeypatch.setattr(cues, "GENERATION", 500)
     predictor, codes = made(), random_apps(8_000, 40)
     feed(predictor, codes[:1000], 0.0)
     early = calls_of(predictor, codes[1000:1500], 2_000.0)
     feed(predictor, codes[1500:-500], 3_000.0)
     late = calls_of(predictor, codes[-500:], 20_000.0)
     assert late == pytest.approx(early, rel=0.05)
-    assert len(predictor._contexts) <= 1000
+    assert len(predictor._cues) <= 1000
     assert len(predictor.names) == len(predictor._latest) == 40

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stap.predictors import contexts
-from stap.predictors.contexts import FADE, Contexts, Successors
+from stap.predictors import cues
+from stap.predictors.cues import FADE, Cues, Successors
 from stap.predictors.fading import Fading
 from stap.predictors.hours import Hours
 from stap.predictors.mixer import BIAS_RATE, WEIGHT_RATE, Mixer
@@ -29,7 +29,7 @@ def test_successors_fade_as_if_every_count_was_multiplied() -> None:
     successors, plain = Successors(), np.zeros(5)
     for code in rng.integers(0, 5, 30_000).tolist():
         successors.add(code, FADE)
-        plain *= contexts.FADE
+        plain *= cues.FADE
         plain[code] += 1.0
     kept = [successors.weights[code] / successors.unit for code in range(5)]
     assert kept == pytest.approx(plain.tolist())
@@ -38,34 +38,34 @@ def test_successors_fade_as_if_every_count_was_multiplied() -> None:
 
 def test_successors_forget_the_faintest_when_there_are_too_many() -> None:
     successors = Successors()
-    for code in range(contexts.SUCCESSORS + 1):
+    for code in range(cues.SUCCESSORS + 1):
         successors.add(code, FADE)
-    assert sorted(successors.weights) == list(range(contexts.SUCCESSORS // 2 + 1, contexts.SUCCESSORS + 1))
+    assert sorted(successors.weights) == list(range(cues.SUCCESSORS // 2 + 1, cues.SUCCESSORS + 1))
     assert successors.total == pytest.approx(sum(successors.weights.values()))
 
 
 def test_sharpen_by_hand() -> None:
     """Seen 1 and then 2: weights FADE and 1, two successors, so two visits' worth of prior."""
-    table = Contexts()
+    table = Cues()
     table.add((7,), 1)
     table.add((7,), 2)
     prior = np.array([0.5, 0.25, 0.25])
-    total = 1 + contexts.FADE + 2
-    expected = [1.0 / total, (contexts.FADE + 0.5) / total, 1.5 / total]
+    total = 1 + cues.FADE + 2
+    expected = [1.0 / total, (cues.FADE + 0.5) / total, 1.5 / total]
     assert table.sharpen(prior, (7,)).tolist() == pytest.approx(expected)
     assert table.sharpen(prior, (8,)) is prior
     assert prior.tolist() == [0.5, 0.25, 0.25]
 
 
 def test_contexts_forget_the_least_recently_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contexts, "GENERATION", 2)
-    table, prior = Contexts(), np.array([0.5, 0.5])
+    monkeypatch.setattr(cues, "GENERATION", 2)
+    table, prior = Cues(), np.array([0.5, 0.5])
     for name in (1, 2, 3, 1, 4):  # 1 comes up again, 2 never does
         table.add((name,), 0)
     known = [name for name in (1, 2, 3, 4) if table.sharpen(prior, (name,)) is not prior]
     assert known == [1, 3, 4]
     assert len(table) == 3
-    assert table.sharpen(prior, (1,))[0] == pytest.approx((1 + contexts.FADE + 0.5) / (2 + contexts.FADE))
+    assert table.sharpen(prior, (1,))[0] == pytest.approx((1 + cues.FADE + 0.5) / (2 + cues.FADE))
 
 
 def test_fading_by_hand_and_growing() -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stap.events import DAY
+from stap.describe.statistics import hour_information, repeat_distance
+from stap.events import DAY, Usages, tidy
 from stap.prior.behaviour import behave
-from stap.prior.log import Log, tidy
 from stap.prior.person import GIVEN, HOWS, Day, Habits, Person, Stays, Tastes
-from stap.prior.statistics import hour_information, repeat_distance
 
 USAGES = 3000
 ONLY_GIVEN = tuple(float(how == GIVEN) for how in range(len(HOWS)))
@@ -38,15 +37,15 @@ def plain() -> Person:
     )
 
 
-def live(person: Person, seed: int = 0) -> Log:
+def live(person: Person, seed: int = 0) -> Usages:
     return tidy(behave(person, USAGES, np.random.default_rng(seed)))
 
 
-def changed(person: Person, part: str, **values: Any) -> Log:
+def changed(person: Person, part: str, **values: Any) -> Usages:
     return live(replace(person, **{part: replace(getattr(person, part), **values)}))
 
 
-def returns(log: Log) -> float:
+def returns(log: Usages) -> float:
     """How often the next app is the one before: HR@1 of `previous`."""
     return float((repeat_distance(log.app)[1:] == 1).mean())
 
@@ -88,7 +87,7 @@ def test_memory_that_fades_fast_stays_near(plain: Person) -> None:
 
 
 def test_focused_followers_are_a_bigram(plain: Person) -> None:
-    def sure(log: Log) -> float:
+    def sure(log: Usages) -> float:
         """Share of transitions that are the commonest from their app."""
         table = np.zeros((log.app.max() + 1,) * 2)
         np.add.at(table, (log.app[:-1], log.app[1:]), 1)
@@ -118,7 +117,7 @@ def test_the_hour_tells_about_the_app_only_where_it_should(plain: Person) -> Non
     ("name", "value"), [("drift", 3.0), ("installs", 1.0)], ids=["tastes that drift", "apps that arrive"]
 )
 def test_the_second_half_differs_with(name: str, value: float, plain: Person) -> None:
-    def apart(log: Log) -> float:
+    def apart(log: Usages) -> float:
         half = len(log.app) // 2
         shares = [
             np.bincount(part, minlength=log.app.max() + 1) / len(part) for part in (log.app[:half], log.app[half:])
@@ -129,7 +128,7 @@ def test_the_second_half_differs_with(name: str, value: float, plain: Person) ->
 
 
 def test_bursts_fill_some_days(plain: Person) -> None:
-    def peak(log: Log) -> float:
+    def peak(log: Usages) -> float:
         """How far the busiest day of an app is above its mean, over the apps."""
         day = (log.start // DAY).astype(int)
         table = np.zeros((np.ptp(day) + 1, log.app.max() + 1))

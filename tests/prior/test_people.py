@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stap import prior
-from stap.events import Corpus, by_first_use, from_table
-from stap.prior.log import Log, tidy
+from stap.events import Corpus, Usages, by_first_use, from_table, tidy
 from stap.usage import TIME, merge, validate
 from stap.windows import VOCABULARY
 
@@ -29,7 +28,7 @@ def as_table(corpus: Corpus) -> pl.DataFrame:
     return pl.DataFrame({"user": [corpus.users[u] for u in user.tolist()], "app": names, **times})
 
 
-def assert_valid(log: Log) -> None:
+def assert_valid(log: Usages) -> None:
     assert (log.start[1:] >= log.start[:-1]).all()
     assert (log.end >= log.start).all()
     assert (log.end[:-1] <= log.start[1:]).all()
@@ -64,7 +63,7 @@ def test_anybody_draws_the_same_person() -> None:
     """Person 7 is person 7, alone, among others, or in another order; other seeds and numbers are other people."""
     alone = prior.draw_log(3, 7)
     among = prior.people(4, 3, first=5)
-    rows = among.usages_of(2)
+    rows = among.rows(2)
     for mine, theirs in zip(alone, (among.app[rows], among.start[rows], among.end[rows]), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     assert among.users[2] == "person 7"
@@ -83,7 +82,7 @@ def test_people_differ() -> None:
     """A prior of clones would pass every test above."""
     corpus = prior.people(40, 2, (300, 300))
     apps = corpus.app_counts
-    days = np.array([np.ptp(corpus.start[corpus.usages_of(u)]) / 1440 for u in range(40)])
+    days = np.array([np.ptp(corpus.start[corpus.rows(u)]) / 1440 for u in range(40)])
     assert np.quantile(apps, 0.9) > 3 * np.quantile(apps, 0.1)
     assert np.quantile(days, 0.9) > 8 * np.quantile(days, 0.1)
 
@@ -97,12 +96,12 @@ def test_fast_enough_to_train_on() -> None:
 
 
 def test_tidy_merges_sorts_clips_and_numbers() -> None:
-    log = tidy(Log(np.array([5, 2, 2, 9], np.int32), np.array([3.0, 0.0, 1.0, 4.0]), np.array([9.0, 2.5, 2.0, 4.5])))
+    log = tidy(Usages(np.array([5, 2, 2, 9], np.int32), np.array([3.0, 0.0, 1.0, 4.0]), np.array([9.0, 2.5, 2.0, 4.5])))
     assert log.app.tolist() == [0, 1, 2]
     assert log.start.tolist() == [0.0, 3.0, 4.0]
     assert log.end.tolist() == [2.5, 4.0, 4.5]
 
 
 def test_tidy_of_nothing_is_nothing() -> None:
-    nothing = Log(np.empty(0, np.int32), np.empty(0), np.empty(0))
+    nothing = Usages(np.empty(0, np.int32), np.empty(0), np.empty(0))
     assert len(tidy(nothing).app) == 0

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from sources.made import ACTIVITYWATCH, APP_USAGE, DAILY, EVERY, LSAPP, PLAIN, TSINGHUA, load, short, write
 from stap.errors import BadInput
-from stap.sources import FORMATS, Options, opening, read, text
+from stap.sources import FORMATS, Options, read
+from stap.sources.reading import opening, text
 
 CHAT = "u,Chat,2024-05-01 08:03:00,2024-05-01 08:04:00\n"  # row 4 of PLAIN
 
@@ -254,7 +255,7 @@ def test_a_line_of_a_gigabyte_is_never_held(tmp_path: Path) -> None:
 
 
 def test_json_documents_have_a_largest_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stap.sources.activitywatch.LARGEST", 100)
+    monkeypatch.setattr("stap.sources.formats.activitywatch.LARGEST", 100)
     refuse(write(tmp_path, ACTIVITYWATCH), "a document of more than", skipped=None)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sources.made import ACTIVITYWATCH, APP_USAGE, DUMPSYS, LSAPP, PLAIN, TSINGHUA, load, short, write
 from stap.sources import Options, read
-from stap.sources.system import is_system
+from stap.sources.reading.system import is_system
 
 
 def test_overlapping_exports_count_once(tmp_path: Path) -> None:

@@ -15,20 +15,19 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from stap import prior
+from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
-from stap.evaluate import events_of
 from stap.events import Corpus
 from stap.model import weights
 from stap.model.export import export
 from stap.predictors.blend import Blend
-from stap.predictors.engine import EngineModel, Settings
-from stap.predictors.stap import Stap
+from stap.reference.session import Stap
 from stap.train import adapt, fused
 from stap.train.checkpoint import Progress
 from stap.train.folds import hold_out
 from stap.train.population import Population
 from stap.train.recipe import PARTS, TINY, Recipe, without
-from stap.train.tables import SKIPPED, collate, draw_phi, logs_of, tabulate, windows
+from stap.train.tables import SKIPPED, collate, draw_phi, tabulate, windows
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def run(people: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_answers_are_what_came_next(people: Corpus) -> None:
-    (log, *_) = logs_of(people)
+    (log, *_) = people.everybody()
     table = tabulate(log, np.random.default_rng(0), candidates=8)
     seen: set[int] = set()
     for usage, answer in enumerate(table.answer.tolist()):
@@ -63,7 +62,7 @@ def test_answers_are_what_came_next(people: Corpus) -> None:
 @given(st.integers(0, 10_000), st.integers(8, 80))
 @settings(max_examples=25, deadline=None)
 def test_windows_part_every_usage_once(seed: int, usages: int) -> None:
-    tables = [tabulate(log, np.random.default_rng(1)) for log in logs_of(prior.people(2, seed=8, usages=(60, 90)))]
+    tables = [tabulate(log, np.random.default_rng(1)) for log in prior.people(2, seed=8, usages=(60, 90)).everybody()]
     cut = windows(tables, usages, np.random.default_rng(seed), least=1)
     for table in tables:
         own = sorted((low, high) for one, low, high in cut if one is table)
@@ -75,7 +74,7 @@ def test_windows_part_every_usage_once(seed: int, usages: int) -> None:
 @given(st.integers(0, 10_000))
 @settings(max_examples=25, deadline=None)
 def test_phi_gives_a_windows_apps_different_indices(seed: int) -> None:
-    (log,) = logs_of(prior.people(1, seed=8, usages=(60, 90)))
+    (log,) = prior.people(1, seed=8, usages=(60, 90)).everybody()
     table = tabulate(log, np.random.default_rng(1))
     phi = draw_phi(table, 10, 40, 64, np.random.default_rng(seed))
     held = phi[phi >= 0]
@@ -90,7 +89,7 @@ def test_padding_and_company_change_nothing(people: Corpus) -> None:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(0)))
-    tables = [tabulate(log, np.random.default_rng(2)) for log in logs_of(people)]
+    tables = [tabulate(log, np.random.default_rng(2)) for log in people.everybody()]
     short, long = (tables[0], 5, 15), (tables[1], 0, 32)
 
     def scores(*chosen: tuple[object, int, int]) -> torch.Tensor:
@@ -157,7 +156,7 @@ def test_a_fresh_model_is_the_blend(people: Corpus, tmp_path: Path) -> None:
     weights.save(model, tmp_path / "fresh.safetensors")
     engine = EngineModel(tmp_path / "fresh.safetensors").predictor()
     blend = Blend()
-    for pair in events_of(people, 0, slice(0, 100)):
+    for pair in people.events(0, slice(0, 100)):
         for event in pair:
             blend.observe(event)
             engine.observe(event)
@@ -261,7 +260,7 @@ def test_every_part_can_be_left_out(part: str, people: Corpus, tmp_path: Path) -
     recipe = without(replace(TINY, steps=3, prior_steps=1, prior_people=3), part)
     path = fused.train(people, recipe, tmp_path / "run")
     predictor = EngineModel(path).predictor()
-    for pair in events_of(people, 0, slice(0, 20)):
+    for pair in people.events(0, slice(0, 20)):
         for event in pair:
             predictor.observe(event)
     assert len(predictor.rank(3)) == 3
@@ -276,7 +275,7 @@ def test_without_the_transformer_its_state_is_not_heard(people: Corpus, tmp_path
     other = tmp_path / "other.safetensors"
     weights.save(model, other)
     one, two = (EngineModel(file, "fp32").predictor(Settings(cache="fp32")) for file in (path, other))
-    for pair in events_of(people, 0, slice(0, 30)):
+    for pair in people.events(0, slice(0, 30)):
         for event in pair:
             one.observe(event)
             two.observe(event)
@@ -301,7 +300,7 @@ def test_an_int8_file_is_read_back(run: Path, people: Corpus, tmp_path: Path) ->
     small = tmp_path / "small.safetensors"
     export(run, small, "int8")
     predictor, engine = Stap(weights.load(small)), EngineModel(small).predictor(Settings(cache="fp32"))
-    for pair in events_of(people, 0, slice(0, 40)):
+    for pair in people.events(0, slice(0, 40)):
         for event in pair:
             predictor.observe(event)
             engine.observe(event)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from stap.evaluate import events_of
-from stap.events import NO_LABEL, Corpus
-from stap.predictors.base import Predictor, Ranking
+from stap.events import NO_LABEL, Corpus, Ranking
+from stap.predictors.base import Predictor
 
 EPOCH = datetime(1970, 1, 1)
 
@@ -30,8 +29,8 @@ class Moment:
 
 def moments(corpus: Corpus, user: int, predictor: Predictor, k: int = 5) -> Iterator[Moment]:
     """After every close with a known next app."""
-    rows = corpus.usages_of(user)
-    for (opened, closed), code in zip(events_of(corpus, user, rows), corpus.label[rows].tolist(), strict=True):
+    rows = corpus.rows(user)
+    for (opened, closed), code in zip(corpus.events(user, rows), corpus.label[rows].tolist(), strict=True):
         predictor.observe(opened)
         predictor.observe(closed)
         if code != NO_LABEL:

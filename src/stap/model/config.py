@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from stap.errors import BadInput
-from stap.model.evidence import CONTEXT, RANKS, STATISTICS
+from stap.evidence import MOMENT, RANKS, STATISTICS
 
 LARGEST = {  # far above anything useful, far below what a forged header needs to exhaust memory
     "vocabulary": 4096,
@@ -21,6 +21,7 @@ LARGEST = {  # far above anything useful, far below what a forged header needs t
 MOST_EVIDENCE = 1024
 MOST_CANDIDATE_HEADS = 16
 CANDIDATE_HEAD = 16  # values of each
+ORDINAL_BASE = 10_000.0  # of the heads that turn by index: the usual one
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class ModelConfig:
         return shapes
 
     def _evidence_tensors(self) -> dict[str, tuple[int, ...]]:
-        f, c, w = len(STATISTICS), len(CONTEXT), self.evidence
+        f, c, w = len(STATISTICS), len(MOMENT), self.evidence
         state, inside = self.dim + c, self.candidate_heads * CANDIDATE_HEAD
         compare = {"compare.qkv.weight": (3 * inside, w), "compare.out.weight": (w, inside)}
         return {

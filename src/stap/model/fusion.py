@@ -3,12 +3,12 @@
     x(app) = silu(W1 f + rank + U state)
     score(app) = a * blend + b * logit + gate(state) . f + out . silu(W2 x + compare(x, the others' x))
 
-f are the app's normalised statistics, the state is [the transformer's hidden state; the context values], and an app
+f are the app's normalised statistics, the state is [the transformer's hidden state; the moment], and an app
 that holds no virtual index has no logit. `compare` is attention: what an app's evidence is worth depends on how strong
 the others' is. One more score stands for an app never seen before. Nothing depends on which app is which, so the scores
 follow any renaming.
 
-Shapes: N positions, K candidates, F statistics, C context values, W = config.evidence.
+Shapes: N positions, K candidates, F statistics, C values of the moment, W = config.evidence.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from stap.evidence import COMPARED, MOMENT, RANKS, STATISTICS
 from stap.model.config import CANDIDATE_HEAD, ModelConfig
-from stap.model.evidence import CONTEXT, RANKS, STATISTICS
 
 CLIP = 5.0  # standard deviations: beyond what training saw, further makes no difference
-CANDIDATES = 64  # the likeliest by the blend; for the others the blend speaks alone
-COMPARED = 24  # of these, the likeliest: what every candidate is compared with, in training and after
 LEAST = 1e-7  # a probability whose logarithm is taken
 NEVER = -1e4  # the score of a place where no candidate is
 
@@ -58,12 +56,12 @@ class Fusion(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        statistics, context, width = len(STATISTICS), len(CONTEXT), config.evidence
-        state = config.dim + context
-        for name, size in (("statistic", statistics), ("context", context)):
+        statistics, values, width = len(STATISTICS), len(MOMENT), config.evidence
+        state = config.dim + values
+        for name, size in (("statistic", statistics), ("context", values)):  # (as the file calls the moment)
             self.register_buffer(f"{name}_mean", torch.zeros(size))
             self.register_buffer(f"{name}_scale", torch.ones(size))
-        self.embed = nn.Linear(context, config.dim, bias=False)  # into the transformer's input
+        self.embed = nn.Linear(values, config.dim, bias=False)  # into the transformer's input
         self.gate = nn.Linear(state, statistics)
         self.statistics = nn.Linear(statistics, width)
         self.rank = nn.Embedding(RANKS, width)
@@ -77,18 +75,18 @@ class Fusion(nn.Module):
             nn.init.zeros_(end)
         nn.init.constant_(self.unseen.bias, -3.0)
 
-    def normal_context(self, context: Tensor) -> Tensor:
-        return ((context - self.context_mean) * self.context_scale).clamp(-CLIP, CLIP)
+    def normal_moment(self, moment: Tensor) -> Tensor:
+        return ((moment - self.context_mean) * self.context_scale).clamp(-CLIP, CLIP)
 
     def forward(
-        self, hidden: Tensor, context: Tensor, statistics: Tensor, rank: Tensor, logits: Tensor, present: Tensor
+        self, hidden: Tensor, moment: Tensor, statistics: Tensor, rank: Tensor, logits: Tensor, present: Tensor
     ) -> Tensor:
         """(N, d), (N, C) normalised, (N, K, F), three of (N, K) -> (N, K + 1): the last is a first-ever app's.
 
         The likeliest candidates by the blend come first.
         """
         f = ((statistics - self.statistic_mean) * self.statistic_scale).clamp(-CLIP, CLIP)
-        state = torch.cat([hidden, context], dim=-1)
+        state = torch.cat([hidden, moment], dim=-1)
         x = F.silu(self.statistics(f) + self.rank(rank.clamp(max=RANKS - 1)) + self.state(state)[:, None])
         x = F.silu(self.hidden(x) if self.compare is None else self.hidden(x) + self.compare(x, present))
         score = self.scale[0] * statistics[..., 0] + self.scale[1] * logits + self.out(x)[..., 0]

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from stap.files import replacing
-from stap.model.config import ModelConfig
+from stap.model.config import ORDINAL_BASE, ModelConfig
 
 OPSET = 17
-ORDINAL_BASE = 10_000.0
 Arrays = dict[str, NDArray[np.float32]]
 
 

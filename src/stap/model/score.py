@@ -12,7 +12,7 @@ from torch import Tensor
 from stap.events import NO_LABEL, Bools, Corpus, Ints, Longs
 from stap.metrics import rank_of_label
 from stap.model.transformer import Transformer
-from stap.shuffle import draw, invert
+from stap.phi import draw, invert
 from stap.windows import Batch, Windows, encode, pieces, trimmed
 
 TOKENS = 16_384  # events in one forward pass

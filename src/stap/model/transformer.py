@@ -23,10 +23,8 @@ import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor, nn
 
 from stap.model import attention
-from stap.model.config import ModelConfig
+from stap.model.config import ORDINAL_BASE, ModelConfig
 from stap.model.fusion import Fusion
-
-ORDINAL_BASE = 10_000.0  # of the heads that turn by index: the usual one
 
 
 class Cache:
@@ -164,8 +162,8 @@ class Transformer(nn.Module):
         hidden: Tensor = self.norm(x)
         return hidden
 
-    def embed(self, app: Tensor, action: Tensor, hour: Tensor, context: Tensor | None = None) -> Tensor:
-        """x = W_f [e_app; e_act; e_hour] + b_f, (B, L, d); with evidence, its normalised context (B, L, C) is added.
+    def embed(self, app: Tensor, action: Tensor, hour: Tensor, moment: Tensor | None = None) -> Tensor:
+        """x = W_f [e_app; e_act; e_hour] + b_f, (B, L, d); with evidence, its normalised moments (B, L, C) are added.
 
         W_f acts on each part alone, so it is applied to the V + 2 table rows instead of to every event.
         """
@@ -178,4 +176,4 @@ class Transformer(nn.Module):
             + F.embedding(action, F.linear(self.embed_action.weight, for_action))
             + F.linear(circle, for_hour @ self.embed_hour.weight, constant)
         )
-        return x if self.evidence is None or context is None else x + self.evidence.embed(context)
+        return x if self.evidence is None or moment is None else x + self.evidence.embed(moment)

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
-Ranking = list[tuple[str, float]]  # best first, strictly ordered: a predictor breaks its own ties
-
-
-class Event(NamedTuple):
-    """(A, C, T, H) of the paper, with the app's real name."""
-
-    app: str
-    action: int  # 1 open, 0 close
-    minutes: float  # on the user's wall clock
-    hour: float  # [0, 24)
+from stap.events import Event, Ranking
 
 
 class Predictor(Protocol):
     """Observe every event in time order; after any of them, rank the apps the person will open next.
 
-    `observe` costs the same however long the history is. Only apps observed before can be ranked.
+    `observe` costs the same however long the history is. Only apps observed before can be ranked, and a ranking is
+    strictly ordered: a predictor breaks its own ties.
     """
 
     def observe(self, event: Event) -> None: ...
@@ -27,6 +20,16 @@ class Predictor(Protocol):
     def rank(self, k: int) -> Ranking:
         """At most k apps with their probabilities, best first."""
         ...
+
+
+Maker = Callable[[], Predictor]  # a fresh predictor for one person
+
+
+@runtime_checkable
+class Personal(Protocol):
+    """A maker whose predictors depend on whose they are: STAP draws phi from the user."""
+
+    def of(self, user: str) -> Predictor: ...
 
 
 @runtime_checkable

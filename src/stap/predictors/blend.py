@@ -6,9 +6,8 @@ from bisect import bisect_right
 
 import numpy as np
 
-from stap.events import Floats
-from stap.predictors.base import Event
-from stap.predictors.contexts import Contexts
+from stap.events import Event, Floats
+from stap.predictors.cues import Cues
 from stap.predictors.fading import Fading
 from stap.predictors.hours import Hours
 from stap.predictors.ppm import UNSEEN, WEIGHTS, Ppm
@@ -28,7 +27,7 @@ class Blend(Ppm):
         super().__init__()
         self._hours = Hours()
         self._clock_frequency = Fading(len(HALF_LIVES))
-        self._stays = Contexts()
+        self._stays = Cues()
         self._stay: int | None = None
         self._opened = 0.0
         self._hour = 0.0

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from stap.events import OPEN, Floats
-from stap.predictors.base import Event, Ranking
+from stap.events import OPEN, Event, Floats, Ranking
 
 NOBODY = -1  # no app is open yet
 

@@ -1,7 +1,7 @@
 """gbdt: gradient-boosted trees over the engine's evidence, the strongest rival of the model. Needs the extra `train`.
 
 Every candidate gets a score from what the evidence says of it and of the moment; `stap rival` trains the trees. The
-ranking ends with the CANDIDATES likeliest by the blend: an app beyond them is next too seldom to matter.
+ranking ends with the COMPARED likeliest by the blend: an app beyond them is next too seldom to matter.
 """
 
 from __future__ import annotations
@@ -16,23 +16,22 @@ from numpy.typing import NDArray
 
 from stap import _engine
 from stap.errors import BadInput
-from stap.model.evidence import CONTEXT, STATISTICS
-from stap.predictors.base import Event, Ranking
+from stap.events import Event, Ranking
+from stap.evidence import COMPARED, MOMENT, STATISTICS
 from stap.predictors.trees import rewrite
 
-CANDIDATES = 24
 FEATURES = tuple(
-    name.replace(" ", "_") for name in (*STATISTICS, "recency", *(f"moment {name}" for name in CONTEXT))
+    name.replace(" ", "_") for name in (*STATISTICS, "recency", *(f"moment {name}" for name in MOMENT))
 )  # a name with a blank would be two in LightGBM's file
 LARGEST = 64 << 20  # bytes of a file; 300 trees take 1.5 MB
 _REMEDY = "use a file that `stap rival` wrote"
 
 
 def features(
-    statistics: NDArray[np.floating], rank: NDArray[np.integer], context: NDArray[np.floating]
+    statistics: NDArray[np.floating], rank: NDArray[np.integer], moment: NDArray[np.floating]
 ) -> NDArray[np.float32]:
-    """(..., K, F) statistics, (..., K) ranks of recency, (..., C) context -> (..., K, FEATURES)"""
-    wide = np.broadcast_to(context[..., None, :], (*rank.shape, context.shape[-1]))
+    """(..., K, F) statistics, (..., K) ranks of recency, (..., C) moment -> (..., K, FEATURES)"""
+    wide = np.broadcast_to(moment[..., None, :], (*rank.shape, moment.shape[-1]))
     recency = np.minimum(rank, 255)[..., None]  # as far as a table counts it
     return np.concatenate([statistics, recency, wide], axis=-1, dtype=np.float32)
 
@@ -66,10 +65,10 @@ class Gbdt:
         self._evidence.observe(event.app, event.action, event.minutes, event.hour)
 
     def rank(self, k: int) -> Ranking:
-        names, statistics, rank, context = self._evidence.now(CANDIDATES)
+        names, statistics, rank, moment = self._evidence.now(COMPARED)
         if not names or k < 1:
             return []
-        rows = features(statistics, rank, context)
+        rows = features(statistics, rank, moment)
         # One thread: to start more costs twenty times what so few rows need.
         score = self._trees.predict(rows, raw_score=True, num_threads=1, validate_features=False)
         weight = np.exp(score - score.max())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stap.events import Floats
-from stap.predictors.base import Event
+from stap.events import Event, Floats
 from stap.predictors.coded import NOBODY, Coded
 
 BACKOFF = 50.0  # how many transitions the prior is worth: transitions are spread thin, and habits change

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stap.events import OPEN
-from stap.predictors.base import Event, Ranking
+from stap.events import OPEN, Event, Ranking
 from stap.predictors.order import Recency
 
 

@@ -1,20 +1,19 @@
 """Prediction by partial matching, as strong as the sequence of apps alone allows.
 
 Notable:
-- contexts of one, two and three apps; each corrects the one an app shorter (PPM's escape), and counts fade
+- cues of one, two and three apps; each corrects the one an app shorter (PPM's escape), and counts fade
 - under them, how often each app was used lately, at two rates
 - all of these are experts in one log-domain mix whose weights are learned online, with a bias for the latest apps
-- bounded memory and constant-time updates: see contexts.py
+- bounded memory and constant-time updates: see cues.py
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from stap.events import Floats
-from stap.predictors.base import Event
+from stap.events import Event, Floats
 from stap.predictors.coded import Coded
-from stap.predictors.contexts import Contexts
+from stap.predictors.cues import Cues
 from stap.predictors.fading import Fading
 from stap.predictors.mixer import PLACES, Mixer
 
@@ -33,7 +32,7 @@ class Ppm(Coded):
 
     def __init__(self) -> None:
         super().__init__()
-        self._contexts = Contexts()
+        self._cues = Cues()
         self._frequency = Fading(len(LEFT))
         self._mixer = Mixer(np.array(list(self.weights.values())), self.bias_sets)
         self._past: tuple[int, ...] = ()
@@ -47,7 +46,7 @@ class Ppm(Coded):
             self._latest.remove(code)
         self._latest.insert(0, code)
         for start in range(len(self._past)):
-            self._contexts.add(self._past[start:], code)
+            self._cues.add(self._past[start:], code)
         self._frequency.add(code, LEFT)
         self._past = (*self._past, code)[-ORDERS:]
 
@@ -68,7 +67,7 @@ class Ppm(Coded):
         prior: Floats = frequency.sum(axis=0) / rates
         for order in range(1, ORDERS + 1):
             if order <= len(self._past):
-                prior = self._contexts.sharpen(prior, self._past[-order:])
+                prior = self._cues.sharpen(prior, self._past[-order:])
             share[rates + order - 1] = prior
         return share
 

@@ -10,18 +10,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from stap.events import Corpus
+from stap.events import Corpus, Usages, tidy
 from stap.prior.behaviour import behave
-from stap.prior.log import Log, tidy
 from stap.prior.logger import draw_logger, record
 from stap.prior.person import draw_person
 
-__all__ = ["USAGES", "Log", "corpus", "draw_log", "people"]
+__all__ = ["USAGES", "corpus", "draw_log", "people"]
 
 USAGES = (300, 4000)
 
 
-def draw_log(seed: int, index: int, usages: tuple[int, int] = USAGES) -> Log:
+def draw_log(seed: int, index: int, usages: tuple[int, int] = USAGES) -> Usages:
     """What a logger recorded of person number `index`: from usages[0] to usages[1] usages, all sizes alike in log."""
     rng = np.random.default_rng([seed, index])
     low, high = usages
@@ -40,16 +39,9 @@ def people(count: int, seed: int, usages: tuple[int, int] = USAGES, first: int =
     return corpus({f"person {index}": draw_log(seed, index, usages) for index in range(first, first + count)})
 
 
-def corpus(logs: Mapping[str, Log]) -> Corpus:
+def corpus(logs: Mapping[str, Usages]) -> Corpus:
     """Logs by user name, end to end; the apps get names that mean nothing."""
-    return Corpus(
-        users=tuple(logs),
-        apps=tuple(_names(int(log.app.max()) + 1) for log in logs.values()),
-        offsets=np.concatenate([[0], np.cumsum([len(log.app) for log in logs.values()])]).astype(np.int64),
-        app=np.concatenate([log.app for log in logs.values()]),
-        start=np.concatenate([log.start for log in logs.values()]),
-        end=np.concatenate([log.end for log in logs.values()]),
-    )
+    return Corpus.of((user, _names(int(log.app.max()) + 1), log) for user, log in logs.items())
 
 
 @lru_cache(maxsize=1024)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stap.events import DAY, Ints, Longs
-from stap.prior.log import Log, tidy
+from stap.events import DAY, Ints, Longs, Usages, tidy
 from stap.prior.person import Random
 
 KEEP_SHARE = (0.25, 1.0)  # of a log, when it is cropped
@@ -24,7 +23,7 @@ LATEST = 20.0  # or else it is one of the latest apps, on average at most so man
 SPLICE_DAYS = 14.0  # two people take turns in stretches of about this length
 
 
-def crop(log: Log, rng: Random) -> Log:
+def crop(log: Usages, rng: Random) -> Usages:
     """A contiguous part: somebody who began to log later and stopped earlier."""
     usages = len(log.app)
     kept = max(1, round(usages * rng.uniform(*KEEP_SHARE)))
@@ -32,7 +31,7 @@ def crop(log: Log, rng: Random) -> Log:
     return tidy(log.take(slice(first, first + kept)))
 
 
-def warp_time(log: Log, rng: Random) -> Log:
+def warp_time(log: Usages, rng: Random) -> Usages:
     """A slower or faster hand, and a day that begins earlier or later.
 
     Only what lies between two pauses of an hour or more changes its pace; the pauses give or take what that adds, so
@@ -46,27 +45,27 @@ def warp_time(log: Log, rng: Random) -> Log:
     anchor = np.maximum.accumulate(np.where(long, np.arange(len(point)), 0))
     moved = point[anchor] + (point - point[anchor]) * pace + shift
     moved = np.maximum.accumulate(moved)
-    return tidy(Log(log.app, moved[0::2], moved[1::2]))
+    return tidy(Usages(log.app, moved[0::2], moved[1::2]))
 
 
-def drop_apps(log: Log, rng: Random) -> Log:
+def drop_apps(log: Usages, rng: Random) -> Usages:
     """Some apps were never installed. At least two remain where there were two."""
     apps = int(log.app.max()) + 1
     gone = rng.permutation(apps)[: min(int(rng.uniform(0, DROPPED) * apps), max(0, apps - 2))]
     return tidy(log.take(~np.isin(log.app, gone)))
 
 
-def merge_apps(log: Log, rng: Random) -> Log:
+def merge_apps(log: Usages, rng: Random) -> Usages:
     """Some apps do the work of two. At least two remain where there were two."""
     apps = int(log.app.max()) + 1
     order = rng.permutation(apps).astype(np.int32)
     pairs = min(int(rng.uniform(0, MERGED) * apps), apps // 2, max(0, apps - 2))
     code = np.arange(apps, dtype=np.int32)
     code[order[:pairs]] = order[apps - pairs :]
-    return tidy(Log(code[log.app], log.start, log.end))
+    return tidy(Usages(code[log.app], log.start, log.end))
 
 
-def interrupt(log: Log, rng: Random) -> Log:
+def interrupt(log: Usages, rng: Random) -> Usages:
     """Other apps come up in the middle of a usage and go again: what was app is now app, other, app.
 
     Phones that log what is in front are full of this (a message, a call, a look at the browser), older loggers hid it.
@@ -86,10 +85,10 @@ def interrupt(log: Log, rng: Random) -> Log:
     start = log.start[row] + cut * (log.end - log.start)[row]
     end = np.append(start[1:], 0.0)
     end[place == pieces[row] - 1] = log.end
-    return tidy(Log(np.where(place % 2, other[row], log.app[row]), start, end))
+    return tidy(Usages(np.where(place % 2, other[row], log.app[row]), start, end))
 
 
-def _interrupters(log: Log, hit: Longs, rng: Random) -> Ints:
+def _interrupters(log: Usages, hit: Longs, rng: Random) -> Ints:
     """For each of these usages: one of a few apps that notify, or one of the latest."""
     popularity = np.bincount(log.app) ** rng.uniform(0, 1)
     few = min(int(rng.integers(1, NOTIFIERS + 1)), len(popularity))
@@ -100,7 +99,7 @@ def _interrupters(log: Log, hit: Longs, rng: Random) -> Ints:
     return chosen.astype(np.int32)
 
 
-def splice(log: Log, other: Log, rng: Random) -> Log:
+def splice(log: Usages, other: Usages, rng: Random) -> Usages:
     """Two people's lives in turns, each with apps of its own but for some that they share: tastes that change.
 
     The other's log is moved by whole weeks to begin at the same time, so hours and weekdays keep their meaning.
@@ -114,7 +113,7 @@ def splice(log: Log, other: Log, rng: Random) -> Log:
     mine = ((log.start - begin) // turn) % 2 != 0
     theirs = ((other.start + weeks - begin) // turn) % 2 == 0
     parts = (log.take(mine), other.take(theirs))
-    both = Log(
+    both = Usages(
         np.concatenate([parts[0].app, code[parts[1].app].astype(np.int32)]),
         np.concatenate([parts[0].start, parts[1].start + weeks]),
         np.concatenate([parts[0].end, parts[1].end + weeks]),

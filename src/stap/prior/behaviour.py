@@ -14,8 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from stap.events import DAY, Bools, Floats, Ints, Longs
-from stap.prior.log import Log
+from stap.events import DAY, Bools, Floats, Ints, Longs, Usages
 from stap.prior.person import AGAIN, AGAIN_2, FOLLOW, FOLLOW_2, GIVEN, LAG, Habits, Person, Random, power_law
 from stap.prior.sessions import Sessions, draw_sessions
 from stap.prior.tastes import draw_given, draw_popularity
@@ -26,7 +25,7 @@ PAIR_ROWS = 251  # pairs of apps share so many rows of followers
 LONGEST_LAG = 1000
 
 
-def behave(person: Person, usages: int, rng: Random) -> Log:
+def behave(person: Person, usages: int, rng: Random) -> Usages:
     """At least `usages` usages unless neighbours turn out alike: the caller merges and cuts."""
     sessions = draw_sessions(person, usages, rng)
     glance = rng.random(usages) < person.stays.glances
@@ -180,7 +179,7 @@ def _per_app(mean: float, concentration: float, rng: Random) -> Floats:
     return rng.beta(mean * concentration, (1 - mean) * concentration, VOCABULARY)
 
 
-def _on_the_clock(person: Person, sessions: Sessions, app: Ints, glance: Bools, rng: Random) -> Log:
+def _on_the_clock(person: Person, sessions: Sessions, app: Ints, glance: Bools, rng: Random) -> Usages:
     """Stays and pauses; a session that runs late pushes the next one."""
     stays, usages = person.stays, len(app)
     median = np.log(stays.seconds) + rng.normal(0, stays.app_spread, VOCABULARY)
@@ -193,4 +192,4 @@ def _on_the_clock(person: Person, sessions: Sessions, app: Ints, glance: Bools, 
     done = np.concatenate([[0.0], np.cumsum(taken)[:-1]])
     late = np.maximum.accumulate(sessions.time - done[sessions.first])
     start = np.repeat(late, sessions.length) + done
-    return Log(app, start, start + np.minimum(seconds, 4 * 3600) / 60)
+    return Usages(app, start, start + np.minimum(seconds, 4 * 3600) / 60)

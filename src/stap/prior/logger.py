@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stap.events import DAY, Floats, Ints
-from stap.prior.log import Log
+from stap.events import DAY, Floats, Ints, Usages
 from stap.prior.person import Random
 
 STRETCH = 3  # days
@@ -62,7 +61,7 @@ def draw_logger(rng: Random) -> Logger:
     )
 
 
-def record(log: Log, logger: Logger, rng: Random) -> Log:
+def record(log: Usages, logger: Logger, rng: Random) -> Usages:
     """The records; merging and clipping them is left to `tidy`."""
     log = _unseen(log, logger, rng)
     log = _closes(log, logger, rng)
@@ -71,12 +70,12 @@ def record(log: Log, logger: Logger, rng: Random) -> Log:
     if logger.background:
         log = _with_background(log, logger, rng)
     tick = logger.tick / 60
-    return Log(
+    return Usages(
         log.app, np.floor(log.start / tick) * tick, (np.ceil if logger.generous else np.floor)(log.end / tick) * tick
     )
 
 
-def _unseen(log: Log, logger: Logger, rng: Random) -> Log:
+def _unseen(log: Usages, logger: Logger, rng: Random) -> Usages:
     """Whole days without the logger, and usages too short for it."""
     day = (log.start // DAY).astype(np.int64)
     day -= day.min()
@@ -86,26 +85,26 @@ def _unseen(log: Log, logger: Logger, rng: Random) -> Log:
     return log.take(seen) if seen.any() else log
 
 
-def _closes(log: Log, logger: Logger, rng: Random) -> Log:
+def _closes(log: Usages, logger: Logger, rng: Random) -> Usages:
     app, start, end = log
     if logger.closes == "instants":
-        return Log(app, start, start)
+        return Usages(app, start, start)
     following = np.append(start[1:], end[-1])
     if logger.closes == "next start":
-        return Log(app, start, following)
+        return Usages(app, start, following)
     end = np.where(rng.random(len(app)) < logger.lost, start, end)
     late = rng.random(len(app)) < logger.overrun
-    return Log(app, start, np.where(late & (following - end < 1.0), following, end))
+    return Usages(app, start, np.where(late & (following - end < 1.0), following, end))
 
 
-def _with_launcher(log: Log, share: float, rng: Random) -> Log:
+def _with_launcher(log: Usages, share: float, rng: Random) -> Usages:
     """An app of its own that comes between, for a moment."""
     shown = np.flatnonzero(rng.random(len(log.app)) < share)
     launcher = np.full(len(shown), log.app.max() + 1, np.int32)
     return _joined(log, launcher, log.end[shown], log.end[shown] + 1 / 60)
 
 
-def _with_background(log: Log, logger: Logger, rng: Random) -> Log:
+def _with_background(log: Usages, logger: Logger, rng: Random) -> Usages:
     """Processes that come up by themselves while the device is in use: some all day, some on a beat of their own."""
     count = int(logger.background * len(log.app))
     beat = log.start[np.sort(rng.integers(0, len(log.app), count))] + rng.uniform(0, 3, count)
@@ -116,7 +115,7 @@ def _with_background(log: Log, logger: Logger, rng: Random) -> Log:
     return _joined(log, app.astype(np.int32), beat, beat + rng.exponential(0.3, count))
 
 
-def _joined(log: Log, app: Ints, start: Floats, end: Floats) -> Log:
+def _joined(log: Usages, app: Ints, start: Floats, end: Floats) -> Usages:
     order = np.argsort(np.concatenate([log.start, start]), kind="stable")
     both = (np.concatenate([mine, more])[order] for mine, more in zip(log, (app, start, end), strict=True))
-    return Log(*both)
+    return Usages(*both)

@@ -14,11 +14,11 @@ import polars as pl
 
 from stap import usage
 from stap.errors import BadInput
-from stap.sources import activitywatch, app_usage, aware, dumpsys, lsapp, plain, tsinghua, ubiqlog
-from stap.sources.base import Log, Options, Records, Source
-from stap.sources.opening import open_logs
-from stap.sources.system import drop_system
-from stap.sources.text import clean
+from stap.sources.formats import activitywatch, app_usage, aware, dumpsys, lsapp, plain, tsinghua, ubiqlog
+from stap.sources.reading.base import Log, Options, Records, Source
+from stap.sources.reading.opening import open_logs
+from stap.sources.reading.system import drop_system
+from stap.sources.reading.text import clean
 
 __all__ = ["FORMATS", "Imported", "Options", "read"]
 

@@ -23,7 +23,7 @@ from stap.model import weights
 from stap.model.transformer import Transformer
 from stap.train.fused import answers
 from stap.train.recipe import Recipe
-from stap.train.tables import Table, Window, collate, logs_of, tabulate, windows
+from stap.train.tables import Table, Window, collate, tabulate, windows
 
 LEARNED = 0.7  # of the log; the tail is what remains
 LEAST = 400  # usages that are worth the attempt
@@ -69,7 +69,7 @@ def adapt(path: Path, corpus: Corpus, out: Path, where: str, show: Show = lambda
     """Adapt the model in a file to the one person of a corpus; `out` is written only where that helps."""
     if len(corpus.users) > 1:
         raise BadInput(where, f"{len(corpus.users)} users in it", "choose one with --user")
-    (log,) = logs_of(corpus)
+    (log,) = corpus.everybody()
     if len(log.app) < LEAST:
         raise BadInput(where, f"{len(log.app)} usages are too few to learn a person from", f"log {LEAST} or more")
     torch.set_num_threads(1)  # with so little to do at once a second one only waits

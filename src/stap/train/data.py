@@ -13,7 +13,7 @@ import numpy as np
 
 from stap.errors import BadInput
 from stap.events import NO_LABEL, Corpus, Longs
-from stap.shuffle import draw
+from stap.phi import draw
 from stap.train.config import TrainConfig
 from stap.train.folds import hold_out
 from stap.windows import Batch, cut, encode, filter_users, split_users, trimmed

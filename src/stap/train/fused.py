@@ -54,7 +54,7 @@ def answers(model: Transformer, moments: Moments, recipe: Recipe) -> Answers:
     """One pass over a batch of windows."""
     batch = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in vars(moments).items()}
     fusion = model.evidence
-    context = None if fusion is None else fusion.normal_context(batch["context"])
+    context = None if fusion is None else fusion.normal_moment(batch["context"])
     kept = batch["answer"] != SKIPPED
     at = batch["position"][..., None]
     if recipe.transformer:

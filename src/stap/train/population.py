@@ -13,11 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from stap import prior
-from stap.events import Corpus, by_first_use
+from stap.events import Corpus, Usages, by_first_use
 from stap.prior import augment
-from stap.prior.log import Log
 from stap.train.recipe import Recipe
-from stap.train.tables import AT_OPEN, Random, Table, Window, logs_of, tabulate, windows
+from stap.train.tables import AT_OPEN, Random, Table, Window, tabulate, windows
 
 PRIOR_USAGES = (40, 2500)
 NEW_USAGES = (40, 256)  # of a newcomer
@@ -31,8 +30,8 @@ class Population:
 
     def __init__(self, corpus: Corpus, recipe: Recipe, view: Corpus | None = None) -> None:
         self.recipe = recipe
-        logs = logs_of(corpus) if recipe.real else []
-        again = dict(zip(view.users, logs_of(view), strict=True)) if view else {}
+        logs = corpus.everybody() if recipe.real else []
+        again = dict(zip(view.users, view.everybody(), strict=True)) if view else {}
         self.logs = [[log] for log in logs]  # of every person: as logged and, where there is one, the other view
         for user, logged in zip(corpus.users, self.logs, strict=False):
             logged += [again[user]] if user in again else []
@@ -89,7 +88,7 @@ class Population:
             usages -= wanted
         return tables
 
-    def _tabulated(self, log: Log, person: int, rng: Random, plain: Table | None = None) -> Table:
+    def _tabulated(self, log: Usages, person: int, rng: Random, plain: Table | None = None) -> Table:
         """Now and then without closes; half of these are asked at the open, where nothing else ever comes.
 
         `plain`: what the log gives as it is, if that is known already.
@@ -102,7 +101,7 @@ class Population:
     def _view(self, person: int, rng: Random) -> int:
         return int(rng.random() < self.recipe.view_share and len(self.logs[person]) > 1)
 
-    def _changed(self, log: Log, rng: Random) -> Log:
+    def _changed(self, log: Usages, rng: Random) -> Usages:
         """Somebody like this person."""
         changed = log
         for change in (augment.crop, augment.warp_time, augment.drop_apps, augment.merge_apps):

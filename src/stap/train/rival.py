@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stap.errors import BadInput
-from stap.evaluate import Progress
-from stap.events import Bools, Corpus
+from stap.events import Bools, Corpus, Usages
+from stap.evidence import COMPARED
 from stap.files import replacing
-from stap.predictors.gbdt import CANDIDATES, FEATURES, features
-from stap.prior.log import Log
-from stap.train.tables import Random, logs_of, tabulate
+from stap.predictors.gbdt import FEATURES, features
+from stap.terminal import Tick, quiet
+from stap.train.tables import Random, tabulate
 
 POSITIONS = 2500  # of a user
 TREES = 300
@@ -45,16 +45,16 @@ def train(
     out: Path,
     seed: int = 0,
     trees: int = TREES,
-    progress: Progress = lambda _: None,
+    tick: Tick = quiet,
     view: Corpus | None = None,
 ) -> None:
-    """Write the ranker of these people as LightGBM's text; `progress` hears of every tree.
+    """Write the ranker of these people as LightGBM's text; `tick` hears of every tree.
 
     `view`: the same users as another logger saw them; of who is in it, both logs count.
     """
-    logs = logs_of(corpus)
+    logs = corpus.everybody()
     if view:
-        logs += [log for user, log in zip(view.users, logs_of(view), strict=True) if user in corpus.users]
+        logs += [log for user, log in zip(view.users, view.everybody(), strict=True) if user in corpus.users]
     with replacing(out) as draft:  # first of all: a place that cannot be written to is heard of before the work
         tables = [rows(log, np.random.default_rng([seed, user])) for user, log in enumerate(logs)]
         matrices = [matrix for matrix, _ in tables if len(matrix)]
@@ -63,17 +63,17 @@ def train(
         label = np.concatenate([came for _, came in tables]).astype(np.float32)
         settings = SETTINGS | {"seed": seed}
         data = lightgbm.Dataset(matrices, label, feature_name=list(FEATURES), params=settings)
-        booster = lightgbm.train(settings, data, trees, callbacks=[lambda _: progress(1)])
+        booster = lightgbm.train(settings, data, trees, callbacks=[lambda _: tick(1)])
         booster.save_model(draft)
 
 
-def rows(log: Log, rng: Random) -> tuple[NDArray[np.float32], Bools]:
+def rows(log: Usages, rng: Random) -> tuple[NDArray[np.float32], Bools]:
     """(rows, FEATURES) of one person, position by position, and (rows,) whether the candidate came next."""
-    table = tabulate(log, rng, candidates=CANDIDATES)
-    answered = np.flatnonzero((table.answer >= 0) & (table.answer < CANDIDATES))
+    table = tabulate(log, rng, candidates=COMPARED)
+    answered = np.flatnonzero((table.answer >= 0) & (table.answer < COMPARED))
     chosen = np.sort(rng.permutation(answered)[:POSITIONS])
     context = table.context[chosen, np.where(table.at_open[chosen], 0, 1)]
     every = features(table.statistics[chosen], table.rank[chosen], context)  # (positions, K, FEATURES)
     present = table.candidate[chosen] >= 0
-    came = np.arange(CANDIDATES) == table.answer[chosen, None]
+    came = np.arange(COMPARED) == table.answer[chosen, None]
     return every[present], came[present]

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stap import _engine
-from stap.events import DAY, Bools, Corpus, Floats, Ints, Longs, interleave
-from stap.model.fusion import COMPARED
-from stap.prior.log import Log
+from stap.events import DAY, Bools, Corpus, Floats, Ints, Longs, Usages, interleave
+from stap.evidence import COMPARED
 
 CANDIDATES = COMPARED
 AT_OPEN = 0.1  # of the positions are asked while the usage still goes on
@@ -46,7 +45,9 @@ class Table:
         return int(self.app.max()) + 1
 
 
-def tabulate(log: Log, rng: Random, at_open: float = AT_OPEN, candidates: int = CANDIDATES, person: int = 0) -> Table:
+def tabulate(
+    log: Usages, rng: Random, at_open: float = AT_OPEN, candidates: int = CANDIDATES, person: int = 0
+) -> Table:
     """What the engine says of a log whose codes count by first use."""
     app = np.ascontiguousarray(log.app, np.int32)
     early = rng.random(len(app)) < at_open
@@ -61,9 +62,9 @@ def tabulate(log: Log, rng: Random, at_open: float = AT_OPEN, candidates: int = 
     return Table(app, minutes, early, context, candidate, statistics.astype(np.float16), rank, answer, person)
 
 
-def logs_of(corpus: Corpus) -> list[Log]:
-    rows = [corpus.usages_of(user) for user in range(len(corpus.users))]
-    return [Log(corpus.app[one], corpus.start[one], corpus.end[one]) for one in rows]
+def logs_of(corpus: Corpus) -> list[Usages]:
+    rows = [corpus.rows(user) for user in range(len(corpus.users))]
+    return [Usages(corpus.app[one], corpus.start[one], corpus.end[one]) for one in rows]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,36 @@
+"""`stap bench import`: read and merge an LSApp-sized TSV, beside a bare polars read of the same file."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from stap.bench import lsapp_file
+from stap.bench.verdict import Figure, alone, publish
+
+ROUNDS = 5
+
+
+def run() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "lsapp.tsv")
+        lsapp_file.write(path)
+        size = path.stat().st_size / 1e6
+        bare, ours = [], []
+        for _ in range(ROUNDS):  # in turn, so that a noisy minute hits both
+            bare.append(alone("pl.read_csv(sys.argv[1], separator='\\t')", str(path)))
+            ours.append(alone("sources.read([sys.argv[1]])", str(path)))
+    seconds = [median(times) for times, _ in (zip(*bare, strict=True), zip(*ours, strict=True))]
+    ratio = median(mine[0] / theirs[0] for mine, theirs in zip(ours, bare, strict=True))
+    peak = max(megabytes for _, megabytes in ours)
+    return publish(
+        f"import and merge, {lsapp_file.ROWS:,} rows, {size:.0f} MB, median of {ROUNDS}",
+        [
+            Figure("bare polars read", seconds[0], "s"),
+            Figure("stap import", seconds[1], "s"),
+            Figure("ratio", ratio, "x", "at most 5 x", ratio <= 5),
+            Figure("peak memory", peak, "MB", "under 2,000 MB", peak < 2000),
+        ],
+    )

@@ -1,0 +1,36 @@
+"""`stap bench stream`: the stream protocol (two events, two rankings a usage), each predictor and all together."""
+
+from __future__ import annotations
+
+from time import process_time
+from typing import Any
+
+from stap.bench.verdict import Figure, publish
+from stap.demo.person import LOG
+from stap.evaluate import stream
+from stap.events import Corpus, from_table
+from stap.predictors import CLASSICAL
+from stap.sources import read
+
+SIMPLE = ("mfu", "mru", "previous")
+BOUNDS = dict.fromkeys(SIMPLE, 20000) | {"ppm": 2_000}
+
+
+def _rate(corpus: Corpus, name: str) -> float:
+    begin = process_time()
+    stream(corpus, CLASSICAL[name])
+    return len(corpus.app) / (process_time() - begin)
+
+
+def run() -> dict[str, Any]:
+    corpus = from_table(read([LOG]).table)
+    rates = {name: max(_rate(corpus, name) for _ in range(3)) for name in CLASSICAL}
+    figures = []
+    for name, rate in rates.items():
+        bound = BOUNDS.get(name)
+        words = f"at least {bound:,}" if bound else ""
+        figures.append(Figure(name, rate, "usages/s on one core", words, rate >= (bound or 0)))
+    together = 1 / sum(1 / rates[name] for name in SIMPLE)
+    figures.append(Figure(", ".join(SIMPLE) + " together", together, "usages/s", "at least 20,000", together >= 20_000))
+    figures.append(Figure("all together", 1 / sum(1 / rate for rate in rates.values()), "usages/s"))
+    return publish("stream evaluation on the demo log", figures)

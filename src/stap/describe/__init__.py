@@ -1,0 +1,1 @@
+"""What a log says of people: counts, statistics, real people beside synthetic ones, figures."""

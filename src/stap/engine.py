@@ -1,0 +1,157 @@
+"""STAP on the native engine: the default predictor. torch is not needed.
+
+A model is read once and shared by any number of predictors, one a person:
+
+    model = EngineModel(path)
+    predictor = model.predictor()
+    predictor.observe(event)
+    predictor.rank(5)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stap import _engine
+from stap.errors import BadInput
+from stap.events import Event, Ranking
+
+Dtype = Literal["fp32", "fp16", "int8"]
+Strategy = Literal["iswi", "reset", "re-prefill", "rolling"]
+Kernels = Literal["best", "scalar", "avx2", "avx512", "neon"]
+
+# Places are the numbers of engine/include/stap.h.
+DTYPES: tuple[str, ...] = ("fp32", "fp16", "int8")
+STRATEGIES: tuple[str, ...] = ("iswi", "reset", "re-prefill", "rolling")
+KERNELS: tuple[str, ...] = ("best", "scalar", "avx2", "avx512", "neon")
+AS_STORED = 3
+NOTHING_OBSERVED = 10
+DEFAULT_CACHE: Dtype = "int8"
+
+_MODEL_REMEDY = "use a model that `stap train` or `stap export` wrote"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a predictor keeps its context; the defaults are what ships."""
+
+    strategy: Strategy = "iswi"
+    cache: Dtype = DEFAULT_CACHE
+    context: int = 0  # events; 0: as long as the model was trained for
+    kernels: Kernels = "best"
+    app_limit: int = 0  # virtual indices phi may use; 0: all
+    seed: int = 0
+
+
+class EngineModel:
+    """A model file in memory, once for all predictors. `weights` converts while reading."""
+
+    def __init__(self, path: Path | str, weights: Dtype | None = None) -> None:
+        try:
+            self._model = _engine.Model.load(str(path), AS_STORED if weights is None else DTYPES.index(weights))
+        except _engine.EngineError as error:
+            raise BadInput(str(path), error.args[1], _MODEL_REMEDY) from None
+
+    @property
+    def vocabulary(self) -> int:
+        return self._model.vocabulary
+
+    @property
+    def context(self) -> int:
+        return self._model.context
+
+    @property
+    def evidence(self) -> int:
+        """Width of the evidence head; 0: none."""
+        return self._model.evidence
+
+    @property
+    def weights(self) -> str:
+        return DTYPES[self._model.weights]
+
+    @property
+    def weight_bytes(self) -> int:
+        return self._model.weight_bytes
+
+    def predictor(self, settings: Settings | None = None) -> EnginePredictor:
+        """A fresh predictor for one person."""
+        wanted = settings or Settings()
+        # The order in which phi hands out indices is numpy's, as in `shuffle.OnlinePhi`: both paths agree app by app.
+        order = np.random.default_rng(wanted.seed).permutation(self.vocabulary).tolist()
+        try:
+            session = self._model.session(
+                strategy=STRATEGIES.index(wanted.strategy),
+                context=wanted.context,
+                cache=DTYPES.index(wanted.cache),
+                kernels=KERNELS.index(wanted.kernels),
+                app_limit=wanted.app_limit,
+                seed=wanted.seed,
+                order=order,
+            )
+        except _engine.EngineError as error:
+            raise BadInput("engine settings", error.args[1], "check context, app_limit and kernels") from None
+        return EnginePredictor(session)
+
+    def restore(self, snapshot: bytes, kernels: Kernels = "best") -> EnginePredictor:
+        """The predictor that a snapshot was taken of; "best" keeps its kernels, and with them every bit."""
+        try:
+            return EnginePredictor(self._model.restore(snapshot, KERNELS.index(kernels)))
+        except _engine.EngineError as error:
+            raise BadInput("snapshot", error.args[1], "use a snapshot of this very model, or replay the log") from None
+
+
+class EnginePredictor:
+    """One person's session."""
+
+    def __init__(self, session: _engine.Session) -> None:
+        self._session = session
+
+    def observe(self, event: Event) -> None:
+        try:
+            self._session.observe(event.app, event.action, event.minutes, event.hour)
+        except _engine.EngineError as error:
+            raise BadInput("event", error.args[1], f"mend {event}") from None
+        except TypeError:
+            why = "its app is no text, or its time no number"
+            raise BadInput("event", why, f"mend {event}") from None
+
+    def rank(self, k: int) -> Ranking:
+        try:
+            return self._session.rank(k)
+        except _engine.EngineError as error:
+            if error.args[0] == NOTHING_OBSERVED:
+                return []
+            raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
+
+    def unseen(self) -> float:
+        """How likely an app never seen before comes next; 0 for a model without evidence."""
+        try:
+            return self._session.unseen()
+        except _engine.EngineError as error:
+            if error.args[0] == NOTHING_OBSERVED:
+                return 1.0
+            raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
+
+    def catch_up(self, most: int = 32) -> int:
+        """Work off at most so many waiting events of the passive cache; what is left. For when nobody waits."""
+        return self._session.catch_up(most)
+
+    def logits(self) -> NDArray[np.float32]:
+        """(V,) after the last event."""
+        return self._session.logits()
+
+    def index(self, app: str) -> int | None:
+        """The virtual index an app holds."""
+        return self._session.index(app)
+
+    def snapshot(self) -> bytes:
+        return self._session.snapshot()
+
+    def info(self) -> dict[str, Any]:
+        """Events, apps, context, pending, forgotten, cache_bytes, other_bytes, kernels."""
+        return self._session.info()

@@ -1,0 +1,209 @@
+"""STAP as a predictor: phi that grows online, two KV caches that take turns (ISWI), real names in and out.
+
+Needs torch (extra `train`). The paper protocol goes through whole windows instead, many at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from stap.errors import BadInput
+from stap.events import Corpus, Event, Ranking
+from stap.evidence import CANDIDATES
+from stap.model import weights
+from stap.model.config import ModelConfig
+from stap.model.fusion import LEAST
+from stap.model.score import ranks
+from stap.model.transformer import Cache, Transformer
+from stap.phi import UNUSED, OnlinePhi, seed_of
+from stap.reference.evidence import Evidence
+from stap.reference.iswi import plan
+from stap.windows import Windows
+
+CHUNK = 64  # a cache that need not answer takes its events so many at a time: far cheaper than one by one
+
+
+class ForgetfulCache(Cache):
+    """A cache whose events can be hidden: their keys and values stay, but nothing attends to them any more."""
+
+    def __init__(self, config: ModelConfig, capacity: int) -> None:
+        super().__init__(config, capacity)
+        self.app = torch.empty(capacity, dtype=torch.int64)  # the virtual index of each event; UNUSED: hidden
+
+    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        keys, values = super().append(layer, key, value)
+        seen = self.app[: keys.shape[2]] != UNUSED
+        return (keys, values) if seen.all() else (keys[:, :, seen], values[:, :, seen])
+
+
+class Inference:
+    """One of ISWI's two: a KV cache, and the events it has been given but not yet taken in."""
+
+    def __init__(self, model: Transformer) -> None:
+        self._model = model
+        self._cache = ForgetfulCache(model.config, model.config.context)
+        self._waiting: list[tuple[int, int, float, float, NDArray[np.float32]]] = []
+        self._hidden = torch.empty(0)
+
+    def receive(self, index: int, event: Event, moment: NDArray[np.float32]) -> None:
+        self._waiting.append((index, event.action, event.minutes, event.hour, moment))
+        if len(self._waiting) == CHUNK:
+            self._take_in()
+
+    def predict(self) -> Tensor:
+        """(d,) the hidden state after the last event: what the head reads."""
+        if self._waiting:
+            self._take_in()
+        return self._hidden
+
+    def clear(self) -> None:
+        self._cache.clear()
+        self._waiting.clear()
+
+    def forget(self, index: int) -> None:
+        """The index now means another app: what is known of the old one must not speak for it."""
+        if self._waiting:
+            self._take_in()
+        past = self._cache.app[: self._cache.length]
+        past[past == index] = UNUSED
+
+    def _take_in(self) -> None:
+        index, action, minutes, hour, moments = zip(*self._waiting, strict=True)
+        self._waiting.clear()
+        self._cache.app[self._cache.length : self._cache.length + len(index)] = torch.tensor(index)
+        model = self._model
+        with torch.inference_mode():
+            moment = None
+            if model.evidence is not None:
+                moment = model.evidence.normal_moment(torch.from_numpy(np.stack(moments))[None])
+            x = model.embed(
+                torch.tensor([index]), torch.tensor([action]), torch.tensor([hour], dtype=torch.float32), moment
+            )
+            self._hidden = model.states(x, torch.tensor([minutes], dtype=torch.float64), self._cache)[0, -1]
+
+
+class Stap:
+    """One person's STAP. A cache counts time from its own first event, so years of history cost no precision.
+
+    Past V apps a new one takes the index of the least recently used, whose old events are hidden in the caches. The
+    engine does the same.
+    """
+
+    def __init__(self, model: Transformer, seed: int = 0) -> None:
+        self._model = model
+        self._evidence = Evidence() if model.evidence is not None else None
+        self._moment = np.empty(0, np.float32)  # after the last event
+        self._half = model.config.context // 2
+        self._phi = OnlinePhi(model.config.vocabulary, seed)
+        self._used = np.zeros(model.config.vocabulary, bool)
+        self._inferences = (Inference(model), Inference(model))
+        self._steps = 0
+        self._active = 0
+        self._full: int | None = None  # to be cleared before the next event
+
+    def observe(self, event: Event) -> None:
+        if self._full is not None:
+            self._inferences[self._full].clear()
+        step = plan(self._steps, self._half)
+        index, loser = self._phi.use(event.app)
+        if loser is not None:
+            for inference in self._inferences:
+                inference.forget(index)
+        self._used[index] = True
+        if self._evidence is not None:
+            self._evidence.observe(event)
+            self._moment = self._evidence.moment().astype(np.float32)
+        for number in step.receives:
+            self._inferences[number].receive(index, event, self._moment)
+        self._steps, self._active, self._full = self._steps + 1, step.predicts, step.clears
+
+    def rank(self, k: int) -> Ranking:
+        """Softmax over V, restricted to the indices that phi uses, mapped back to names; or the evidence head's."""
+        if not self._steps:
+            return []
+        with torch.inference_mode():
+            hidden = self._inferences[self._active].predict()
+            logits = self._model.head(hidden)
+        if self._evidence is not None:
+            return self._fuse(self._evidence, hidden, logits)[0][:k]
+        used = np.flatnonzero(self._used)
+        share = _softmax(logits.numpy()[used].astype(np.float64))
+        best = np.argsort(-share, kind="stable")[:k]
+        return [(self._phi.invert(int(used[place])) or "", float(share[place])) for place in best]
+
+    def unseen(self) -> float:
+        """How likely an app never seen before comes next; 0 for a model without evidence."""
+        if self._evidence is None:
+            return 0.0
+        if not self._steps:
+            return 1.0
+        with torch.inference_mode():
+            hidden = self._inferences[self._active].predict()
+            return self._fuse(self._evidence, hidden, self._model.head(hidden))[1]
+
+    def _fuse(self, evidence: Evidence, hidden: Tensor, logits: Tensor) -> tuple[Ranking, float]:
+        """Every app but the current one with its probability, best first; and that of a first-ever app."""
+        fusion = self._model.evidence
+        assert fusion is not None
+        probability = evidence.probability()
+        order = [code for code in np.argsort(-probability, kind="stable").tolist() if code != evidence.current]
+        index = [self._phi.get(evidence.names[code]) for code in order]
+        held = torch.tensor([0.0 if i is None else float(logits[i]) for i in index])
+        rank = torch.tensor([evidence.recency(code) for code in order], dtype=torch.int64)
+        with torch.inference_mode():
+            moment = fusion.normal_moment(torch.from_numpy(self._moment)[None])
+            statistics = torch.from_numpy(evidence.statistics()[order].astype(np.float32))
+            present = torch.ones(1, len(order), dtype=torch.bool)
+            inputs = (statistics[None], rank[None], held[None], present)
+            fused = fusion(hidden[None], moment, *inputs)[0].double().numpy()
+        score = fusion.scale[0].item() * np.log(np.maximum(probability[order], LEAST))
+        score[:CANDIDATES] = fused[:-1][:CANDIDATES]
+        share = _softmax(np.append(score, fused[-1]))
+        best = np.argsort(-share[:-1], kind="stable")
+        return [(evidence.names[order[place]], float(share[place])) for place in best], float(share[-1])
+
+
+def _softmax(score: NDArray[np.float64]) -> NDArray[np.float64]:
+    share: NDArray[np.float64] = np.exp(score - score.max())
+    share /= share.sum()
+    return share
+
+
+@dataclass(frozen=True)
+class StapMaker:
+    """A fresh STAP for every person, over one copy of the weights."""
+
+    model: Transformer
+    seed: int = 0
+
+    def __call__(self) -> Stap:
+        return self.of("")
+
+    def of(self, user: str) -> Stap:
+        return Stap(self.model, seed_of(user, self.seed))
+
+    def rank_windows(self, corpus: Corpus, windows: Windows) -> Iterator[tuple[int, list[int]]]:
+        """The paper protocol, batched: each window's user, and the label's rank at each of its labelled events."""
+        most, vocabulary = int(corpus.app_counts.max(initial=0)), self.model.config.vocabulary
+        if most > vocabulary:
+            raise BadInput("the model", f"it has room for {vocabulary} apps, a user has {most}", "train a larger one")
+        found: dict[int, list[int]] = {}
+        everything = np.arange(len(windows))
+        for piece, _, scored, rank in ranks(self.model, corpus, windows, everything, self.seed, torch.device("cpu")):
+            parts = np.split(rank, np.cumsum(scored.sum(axis=1))[:-1])
+            found |= {int(window): part.tolist() for window, part in zip(piece, parts, strict=True)}
+        for window, user in enumerate(windows.user.tolist()):
+            yield user, found[window]
+
+
+def load(path: Path, seed: int = 0) -> StapMaker:
+    """The model in a file. On one thread: with a few events at a time a second one only waits."""
+    torch.set_num_threads(1)
+    return StapMaker(weights.load(path), seed)

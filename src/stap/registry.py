@@ -1,0 +1,65 @@
+"""One place that answers "make me the predictor called X": the classical ones, `stap`, `gbdt`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stap.engine import EngineModel, EnginePredictor, Settings
+from stap.errors import BadInput, extra
+from stap.phi import seed_of
+from stap.predictors import CLASSICAL, make
+from stap.predictors.base import Maker
+from stap.weights import shipped
+
+NAMES = (*CLASSICAL, "stap", "gbdt")
+USUAL = (*CLASSICAL, "stap")  # who is in a table when nobody is named
+RUN_MODELS = ("best.safetensors", "model.safetensors")  # of a run folder, by task
+
+
+@dataclass(frozen=True)
+class Stap:
+    """STAP on the engine, one copy of the weights for everybody; phi is drawn from the user and the seed."""
+
+    model: EngineModel
+    seed: int = 0
+
+    def __call__(self) -> EnginePredictor:
+        return self.of("")
+
+    def of(self, user: str) -> EnginePredictor:
+        return self.model.predictor(Settings(seed=seed_of(user, self.seed)))
+
+
+def maker(
+    name: str, model: Path | None = None, ranker: Path | None = None, protocol: str = "stream", seed: int = 0
+) -> Maker:
+    """What makes predictors called `name`; files are read, and found wanting, here and now.
+
+    Event by event STAP runs on the native engine. The paper's whole windows go through torch, many at a time, unless
+    the model has evidence: that is kept event by event.
+    """
+    if name == "gbdt":
+        if ranker is None:
+            raise BadInput("predictors", "gbdt predicts with the trees of `stap rival`", "give them with --ranker FILE")
+        trees: Maker = extra("stap.predictors.gbdt").load(ranker)
+        return trees
+    if name != "stap":
+        make(name)  # an unknown name is better heard of before a minute of work
+        return CLASSICAL[name]
+    path = model_file(model or shipped())
+    loaded = EngineModel(path)
+    if protocol != "paper" or loaded.evidence:
+        return Stap(loaded, seed)
+    windows: Maker = extra("stap.reference.session").load(path, seed)
+    return windows
+
+
+def model_file(path: Path) -> Path:
+    """A model file, or the one in a run's folder."""
+    if not path.is_dir():
+        return path
+    present = [path / name for name in RUN_MODELS if (path / name).exists()]
+    if not present:
+        raise BadInput(str(path), "a folder without a trained model", "give a run's folder or a model file")
+    return present[0]

@@ -1,0 +1,134 @@
+"""ActivityWatch bucket exports, desktop and Android: all buckets, one bucket, or a bare list of events.
+
+Only buckets of type "currentwindow" count. An app is its package on Android, its name on a desktop. Where the host has
+an "afkstatus" bucket, windows are cut at the times the person was away. Times are UTC, shown in the zone asked for.
+The user is the bucket's hostname, or the file's name where that is unknown. A row number is an event's place in its
+bucket.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from stap.errors import BadInput
+from stap.sources.reading.base import Head, Log, Options, Records
+from stap.sources.reading.clock import iso_utc, take_spans, take_time, to_wall, zone_name, zone_note
+from stap.sources.reading.rows import ROW
+from stap.sources.reading.text import clean_document
+from stap.usage import SCHEMA
+
+NAME = "activitywatch"
+LARGEST = 256 << 20
+LONGEST = 1e9  # seconds
+EVENT_SCHEMA = {ROW: pl.Int64(), "app": pl.String(), "time": pl.String(), "seconds": pl.Float64()}
+
+
+def sniff(head: Head) -> float:
+    text = head.text.lstrip()
+    if text[:1] not in ("{", "["):
+        return 0.0
+    if '"buckets"' in text[:2000]:
+        return 0.95
+    return 0.8 if all(word in text for word in ('"timestamp"', '"duration"', '"data"')) else 0.0
+
+
+def read(log: Log, options: Options) -> Records:
+    zone = zone_name(options.zone)
+    buckets = _buckets(log, _document(log))
+    windows = [bucket for bucket in buckets if bucket.get("type") == "currentwindow"]
+    if not windows:
+        raise BadInput(log.name, "no bucket of type currentwindow", "export the window or the Android watcher's bucket")
+    tables, anonymous = [], False
+    for bucket in windows:
+        host = bucket.get("hostname")
+        away = [other for other in buckets if other.get("type") == "afkstatus" and other.get("hostname") == host]
+        frame = _events(log, bucket, ("package", "app"))
+        for other in away:
+            status = _events(log, other, ("status",))
+            frame = cut_away(frame, status.filter(pl.col("app") == "afk"))
+        known = isinstance(host, str) and host not in ("", "unknown")
+        anonymous |= not known
+        tables.append(frame.with_columns(pl.lit(host if known else log.stem).alias("user")))
+    frame = pl.concat(tables)
+    length = pl.col("end") - pl.col("start")  # kept as it is: the wall clock may jump back in between
+    frame = frame.with_columns(to_wall(pl.col("start"), zone).alias("start"), length.alias("length"))
+    frame = frame.with_columns((pl.col("start") + pl.col("length")).alias("end")).sort("start", maintain_order=True)
+    return Records(frame.select(list(SCHEMA)), (zone_note(options.zone, zone),), anonymous=anonymous)
+
+
+def _document(log: Log) -> Any:
+    text = clean_document(log, LARGEST)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(log.name, f"broken JSON ({error.msg})", "export it again", error.lineno) from None
+    except RecursionError:
+        raise BadInput(log.name, "JSON nested too deep to be an export", "export it again") from None
+
+
+def _buckets(log: Log, document: Any) -> list[dict[str, Any]]:
+    """All the shapes an export has, as a list of buckets."""
+    if isinstance(document, list):
+        return [{"type": "currentwindow", "events": document}]
+    if isinstance(document, dict):
+        buckets = document.get("buckets", [document])
+        found = list(buckets.values()) if isinstance(buckets, dict) else buckets
+        if isinstance(found, list) and all(isinstance(bucket, dict) for bucket in found):
+            return found
+    raise BadInput(log.name, "no buckets in it", "export the buckets from ActivityWatch's own page")
+
+
+def _events(log: Log, bucket: dict[str, Any], keys: tuple[str, ...]) -> pl.DataFrame:
+    """ROW, app, start, end in UTC, in the order of the bucket turned oldest first."""
+    events = bucket.get("events")
+    if not isinstance(events, list):
+        raise BadInput(log.name, f"bucket {bucket.get('id')!r} has no events", "export it again")
+    frame = pl.DataFrame(list(_rows(events, keys)), schema=EVENT_SCHEMA, orient="row")
+    sieve = log.sieve
+    frame = sieve.reject(frame, pl.col("app") == "", f"an event without {' or '.join(keys)}")
+    frame = take_time(sieve, frame, "time", iso_utc(pl.col("time")))
+    frame = sieve.reject(frame, pl.col("seconds").is_null(), "an event without a possible duration")
+    span = pl.duration(microseconds=(pl.col("seconds") * 1e6).round().cast(pl.Int64))
+    frame = frame.select(ROW, "app", start="time", end=pl.col("time") + span)
+    return take_spans(sieve, frame).reverse()
+
+
+def _rows(events: list[Any], keys: tuple[str, ...]) -> Iterator[tuple[int, str | None, str | None, float | None]]:
+    for row, event in enumerate(events, 1):
+        event = event if isinstance(event, dict) else {}
+        data = event.get("data")
+        data = data if isinstance(data, dict) else {}
+        name = next((data[key] for key in keys if isinstance(data.get(key), str)), None)
+        time, seconds = event.get("timestamp"), event.get("duration")
+        seconds = float(seconds) if isinstance(seconds, int | float) and abs(seconds) < LONGEST else None
+        yield row, name, time if isinstance(time, str) else None, seconds
+
+
+def cut_away(windows: pl.DataFrame, away: pl.DataFrame) -> pl.DataFrame:
+    """Windows without the time the person was away: trimmed at both ends, gone where nothing is left.
+
+    A window that spans an absence stays whole: both pieces would be the same app and merge again.
+    """
+    if away.is_empty() or windows.is_empty():
+        return windows
+    away = away.select("start", "end").sort("start")
+    fresh = (pl.col("start") > pl.col("end").cum_max().shift()).fill_null(True)
+    absences = (
+        away.with_columns(fresh.cum_sum().alias("n"))
+        .group_by("n", maintain_order=True)
+        .agg(pl.col("start").min().alias("from"), pl.col("end").max().alias("until"))
+    )
+    inside = pl.col("until") > pl.col("at")
+    for edge, other in (("start", "until"), ("end", "from")):
+        windows = (
+            windows.with_columns(pl.col(edge).alias("at"))
+            .sort("at", maintain_order=True)
+            .join_asof(absences, left_on="at", right_on="from", strategy="backward")
+            .with_columns(pl.when(inside).then(pl.col(other)).otherwise(pl.col(edge)).alias(edge))
+            .select(ROW, "app", "start", "end")
+        )
+    return windows.filter(pl.col("start") <= pl.col("end"))

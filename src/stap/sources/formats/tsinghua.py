@@ -1,0 +1,44 @@
+"""Tsinghua App Usage: user, YYYYMMDDhhmmss, base station, app, bytes; every row is a network record, an instant.
+
+What was read is held against the published counts. Apps are numbers, so there is no launcher to know or drop.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from stap.sources.reading.base import Head, Log, Options, Records
+from stap.sources.reading.clock import parse, take_time
+from stap.sources.reading.published import compare
+from stap.sources.reading.tables import read_table
+from stap.sources.reading.text import clean
+from stap.windows import VOCABULARY
+
+NAME = "tsinghua"
+COLUMNS = ["user", "time", "base station", "app", "bytes"]
+ROW_SHAPE = re.compile(r"\d+([ \t])\d{14}\1\d+\1\d+\1\d+(\.\d+)?\s*")
+PUBLISHED = {"users": 871, "apps": 2000, f"users with at most {VOCABULARY} apps": 846}
+
+
+def sniff(head: Head) -> float:
+    lines = head.lines(1)
+    return 0.95 if lines and ROW_SHAPE.fullmatch(lines[0]) else 0.0
+
+
+def read(log: Log, options: Options) -> Records:
+    log = clean(log)
+    separator = "\t" if "\t" in next(iter(log.head().lines(1)), "") else " "
+    frame = log.sieve.require(read_table(log, separator, COLUMNS, skip=0, quoted=False), *COLUMNS)
+    frame = log.sieve.reject(frame, ~pl.col("user").str.contains(r"^\d+$"), "not a user number:", show="user")
+    frame = take_time(log.sieve, frame, "time", parse("time", "%Y%m%d%H%M%S"))
+    table = frame.select("user", "app", start="time", end="time")
+    return Records(table, (compare("Tsinghua", PUBLISHED, _counts(table)),), judged=True)
+
+
+def _counts(table: pl.DataFrame) -> dict[str, int]:
+    apps_of = table.lazy().select("user", "app").unique().group_by("user").len().collect()
+    few = apps_of.filter(pl.col("len") <= VOCABULARY)
+    names = tuple(PUBLISHED)
+    return dict(zip(names, (len(apps_of), table["app"].n_unique(), len(few)), strict=True))

@@ -1,0 +1,132 @@
+"""UbiqLog: the original daily files, a CSV of their raw process records, or the cleaned CSV of app sessions.
+
+The cleaned CSV (user, start, end, seconds, app, is_launcher) has been judged by its maker: launchers are the rows that
+say so, and nothing else is dropped.
+
+The daily files are JSON lines of several sensors; only {"Application": {ProcessName, Start, End}} counts. Dates are
+month-day-year, in Persian digits on some phones. The user is the folder the files lie in. The logger polled the
+running processes every 10 seconds and wrote each again every 5 minutes, so records of different processes overlap and
+most are no app in front. Cleaning: a process "app:remote" is its app, other "app:service" processes are background;
+services, providers, widgets, keyboards and the like are dropped by name, and so are launchers. A record without a
+process or a time, which the logger wrote now and then, is no record.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import polars as pl
+
+from stap.errors import BadInput
+from stap.sources.reading.base import Head, Log, Options, Records
+from stap.sources.reading.clock import ascii_digits, parse, take_spans, take_time
+from stap.sources.reading.rows import ROW
+from stap.sources.reading.system import is_system
+from stap.sources.reading.tables import read_header, read_lines, read_table, split
+from stap.sources.reading.text import clean
+from stap.usage import SCHEMA
+
+NAME = "ubiqlog"
+SESSIONS = ["user", "start", "end", "seconds", "app", "is_launcher"]
+RAW = ["user", "file", "process", "start", "end"]
+LAYOUT = "%m-%d-%Y %H:%M:%S"
+SENSORS = re.compile(
+    r'\s*\{\s*"(Application|Call|SMS|Location|WiFi|Bluetooth|Activity|HardwareSensor|Sensor|RawAudio|Pedometer)"\s*:'
+)
+BACKGROUND = re.compile(
+    r"""
+    .*\.(\w*service\w*|\w*provider\w*|providers\..*|provider\..*|\w*widget\w*|\w*wallpaper\w*|inputmethod|server|push)
+    | .*(widgetapp|appwidget|livewallpaper|daemonapp|\.advancedwidget|\.rosiewidgets|sizechangable|inputmethod).*
+    | .*(keyguard|lockscreen|systemserver|keepscreenon|sysscope|thermalmanager|sysmon|fota|omadm|syncml|bootinfo).*
+    | .*\.(bluetooth|bt|nfc|knox|avrcp|atci|gms|rcs|drm|daemon)(\..*)?
+    | com\.google\.(process|android\.gms|android\.gsf|android\.syncadapters|android\.tts)(\..*)?
+    | com\.google\.android\.(partnersetup|setupwizard|feedback|backup) | com\.android\.(systemui|nfc|phone|providers.*)
+    | com\.android\.(htcdialer|server.*|exchange|bluetooth|smspush|stk|MtpApplication)
+    | com\.sec\.(spp|knox|msc|pcw|smartcard)(\..*)?
+    | com\.sec\.android\.(sCloud\w*|cloudagent|fotaclient|service)(\..*)?
+    | com\.sec\.android\.app\.(twdvfs|sysscope|FlashBarService|snotebook) | com\.sec\.android\.pagebuddynotisvc
+    | com\.samsung\.(android\.provider.*|scrc.*|klmsagent) | com\.lge\.(systemserver|keepscreenon|atservice|ime|sync)
+    | com\.(sonyericsson|sonymobile)\.(customization|r2r|devicemonitor|smartcard|psm|illumination|provider)(\..*)?
+    | com\.(qualcomm|redbend|wssyncmldm|fmm\.dm|visionobjects|broadcom|ti\.bluetooth)(\..*)?
+    | com\.motorola\.(process|modemservice|motocare|context)(\..*)? | com\.htc\.(lockscreen|reportagent|bgp?|cs|flexnet)
+    | com\.lmi\.vodafone\.rescue | org\.simalliance\..* | jp\.naver\.android\.npush | system | android
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def sniff(head: Head) -> float:
+    lines = head.lines()
+    if lines and split(lines[0], ",") in (SESSIONS, RAW):
+        return 1.0
+    return 0.95 if any(SENSORS.match(line) for line in lines) else 0.0
+
+
+def read(log: Log, options: Options) -> Records:
+    log = clean(log)
+    if log.head().text.lstrip().startswith("{"):
+        return _processes(log, _daily(log), options)
+    names, row = read_header(log, ",")
+    if names == SESSIONS:
+        return _sessions(log, row, options)
+    if names == RAW:
+        return _processes(log, read_table(log, ",", RAW, skip=row), options)
+    raise BadInput(log.name, "not the columns of UbiqLog", f"they are {', '.join(SESSIONS)} (cleaned)", row)
+
+
+def _sessions(log: Log, header: int, options: Options) -> Records:
+    frame = log.sieve.require(read_table(log, ",", SESSIONS, skip=header), "user", "app")
+    for name in ("start", "end"):
+        frame = take_time(log.sieve, frame, name, parse(name, "%Y-%m-%d %H:%M:%S"))
+    frame = take_spans(log.sieve, frame)
+    frame = log.sieve.reject(frame, ~pl.col("is_launcher").is_in(["0", "1"]), "is_launcher is neither 0 nor 1")
+    kept = frame if options.keep_system else frame.filter(pl.col("is_launcher") == "0")
+    return Records(kept.select(list(SCHEMA)), judged=True, dropped=len(frame) - len(kept))
+
+
+def _daily(log: Log) -> pl.DataFrame:
+    """One day's lines: the app records, with the columns of RAW that matter."""
+    app = pl.Struct({"ProcessName": pl.String, "Start": pl.String, "End": pl.String})
+    frame = (
+        read_lines(log)
+        .filter(pl.col("line").str.contains('"Application"', literal=True))
+        .with_columns(pl.col("line").str.strip_chars())
+    )
+    broken = [row for row, line in frame.select(ROW, "line").iter_rows() if not _whole(line)]
+    frame = log.sieve.reject(frame, pl.col(ROW).is_in(broken), "a broken line:", show="line")
+    record = frame["line"].str.json_decode(pl.Struct({"Application": app})).struct.field("Application")
+    user = log.folder or log.stem
+    return frame.select(ROW).with_columns(
+        pl.lit(user).alias("user"),
+        *(record.struct.field(old).alias(new) for old, new in (("ProcessName", "process"), ("Start", "start"))),
+        record.struct.field("End").alias("end"),
+    )
+
+
+def _whole(line: str) -> bool:
+    """Whether a line is one flat record of texts; a phone that ran empty left half lines behind."""
+    try:
+        record = json.loads(line)
+    except (json.JSONDecodeError, RecursionError):
+        return False
+    app = record.get("Application") if isinstance(record, dict) else None
+    return isinstance(app, dict) and all(isinstance(value, str | None) for value in app.values())
+
+
+def _processes(log: Log, frame: pl.DataFrame, options: Options) -> Records:
+    frame = frame.drop_nulls(["process", "start", "end"])
+    for name in ("start", "end"):
+        frame = take_time(log.sieve, frame.with_columns(ascii_digits(name)), name, parse(name, LAYOUT))
+    frame = take_spans(log.sieve, frame)
+    app = pl.col("process").str.strip_suffix(":remote")
+    frame = frame.with_columns(app.alias("app")).select(list(SCHEMA))
+    if options.keep_system:
+        return Records(frame, judged=True)
+    background = [app for app in frame["app"].unique() if _background(app)]
+    kept = frame.filter(~pl.col("app").is_in(background))
+    return Records(kept, judged=True, dropped=len(frame) - len(kept))
+
+
+def _background(app: str) -> bool:
+    return ":" in app or is_system(app) or BACKGROUND.fullmatch(app) is not None

@@ -1,0 +1,1 @@
+"""What the formats share: opening, text, rows, tables, clocks, names of launchers and system UI."""

@@ -1,0 +1,84 @@
+"""Times: text to wall clock, UTC to a person's zone, and what no clock can have shown."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+
+from stap.errors import BadInput
+from stap.sources.reading.rows import Sieve
+from stap.usage import TIME
+
+EARLIEST, LATEST = datetime(1990, 1, 1), datetime(2100, 1, 1)
+OFFSET = r" ?(?:Z|[+-]\d\d:\d\d|[+-]\d{4})$"
+DIGITS = {chr(base + digit): str(digit) for base in (0x06F0, 0x0660) for digit in range(10)}  # Persian, Arabic
+
+
+def take_time(sieve: Sieve, frame: pl.DataFrame, name: str, parsed: pl.Expr) -> pl.DataFrame:
+    """Put `parsed` in the place of column `name`; a row whose time is unreadable or impossible is bad."""
+    time = "a time"  # no log has a column of this name
+    frame = frame.with_columns(parsed.cast(TIME).alias(time))
+    possible = pl.col(time).is_between(EARLIEST, LATEST, closed="left")
+    frame = sieve.reject(frame, ~possible, "not a possible time:", show=name)
+    return frame.drop(name).rename({time: name})
+
+
+def parse(column: str, layout: str) -> pl.Expr:
+    """Text in one strftime layout to a time, null where it does not fit."""
+    # Nearly every time in a log is new: a cache of those seen costs more than it saves.
+    return pl.col(column).str.to_datetime(layout, time_unit="us", strict=False, cache=False)
+
+
+def iso_wall(text: pl.Expr) -> pl.Expr:
+    """ISO text, with a space or a T, to the wall clock it shows; an offset is cut off."""
+    bare = text.str.strip_chars().str.replace("T", " ", literal=True).str.replace(OFFSET, "")
+    layouts = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
+    return pl.coalesce(bare.str.to_datetime(layout, time_unit="us", strict=False, cache=False) for layout in layouts)
+
+
+def iso_utc(text: pl.Expr) -> pl.Expr:
+    """ISO text with an offset to UTC; without one it is UTC already."""
+    parts = text.str.strip_chars().str.extract_groups(r"\d([+-])(\d\d):?(\d\d)$").struct
+    minutes = parts.field("2").cast(pl.Int64) * 60 + parts.field("3").cast(pl.Int64)
+    east = pl.when(parts.field("1") == "-").then(-minutes).otherwise(minutes).fill_null(0)
+    return iso_wall(text) - pl.duration(minutes=east)
+
+
+def ascii_digits(column: str) -> pl.Expr:
+    """Persian and Arabic digits as 0-9."""
+    return pl.col(column).str.replace_many(DIGITS)
+
+
+def take_spans(sieve: Sieve, frame: pl.DataFrame) -> pl.DataFrame:
+    """A record cannot end before it starts."""
+    return sieve.reject(frame, pl.col("end") < pl.col("start"), "end before start:", show="end")
+
+
+def zone_name(asked: str | None) -> str:
+    """The IANA zone to show UTC logs in: the one asked for, or this machine's."""
+    name = asked or _local_zone()
+    try:
+        pl.Series([datetime(2020, 1, 1)]).dt.replace_time_zone(name)
+    except pl.exceptions.PolarsError:
+        raise BadInput(f"--zone {name}", "no such time zone", "give an IANA name such as Europe/Berlin") from None
+    return name
+
+
+def zone_note(asked: str | None, zone: str) -> str:
+    whose = "as asked" if asked else "this machine's zone; --zone names another"
+    return f"Times were in UTC and are shown in {zone} ({whose})."
+
+
+def _local_zone() -> str:
+    name = os.environ.get("TZ", "").removeprefix(":")
+    if not name:
+        name = str(Path("/etc/localtime").resolve()).partition("/zoneinfo/")[2]
+    return name or "UTC"
+
+
+def to_wall(utc: pl.Expr, zone: str) -> pl.Expr:
+    """A UTC time without a zone as what the clock on the wall of that zone showed."""
+    return utc.dt.replace_time_zone("UTC").dt.convert_time_zone(zone).dt.replace_time_zone(None)

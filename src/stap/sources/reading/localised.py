@@ -1,0 +1,131 @@
+"""Dates and times as a phone's language writes them. Which number is the day is settled from a whole column.
+
+Every order is tried. The right one is that under which the most dates exist and the column runs one way only (an
+export is newest first); 1/12, 1/13, 2/1 runs one way as day/month and jumps as month/day.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from stap.errors import BadInput
+from stap.sources.reading.rows import ROW, Sieve
+
+ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year", "ymd": "year/month/day"}
+NUMBERS = r"^\D*(\d{1,4})\D+(\d{1,2})\D+(\d{1,4})\D*$"
+TIMES = r"^(\D*)(\d{1,2})\D+(\d{1,2})\D+(\d{1,2})(\D*)$"
+BLANKS = r"[\s.\u{202f}\u{a0}]"
+BUDDHIST = 543  # Thai phones count from the Buddha: 2566 is 2023
+
+
+def words(text: str) -> set[str]:
+    """A vocabulary: entries between bars or on lines of their own."""
+    return {word.strip() for line in text.splitlines() for word in line.split("|") if word.strip()}
+
+
+# Halves of the day as phones write them, without dots and spaces ("p. m." is pm).
+AFTERNOON = words("""
+    pm | p | μμ | 下午 | 오후 | 午後 | ch | م | بظ | بعدازظهر | du | odp | ip | em | nachm | пп
+""")
+MORNING = words("""
+    am | a | πμ | 上午 | 오전 | 午前 | sa | ص | قظ | قبلازظهر | de | dop | ap | fm | vorm | дп
+""")
+WHOLE_DAY = {"", "s", "h", "uhr"}
+
+
+@dataclass(frozen=True)
+class Order:
+    """How a file writes its dates."""
+
+    order: str
+    newest_first: bool
+    sure: bool
+
+    def describe(self) -> str:
+        return ORDERS[self.order] + ("" if self.sure else ", which is a guess: another order fits as well")
+
+
+def read_dates(sieve: Sieve, frame: pl.DataFrame) -> tuple[pl.DataFrame, Order]:
+    """ROW and `day` for every row with a date, and the order that was found."""
+    if frame.is_empty():
+        raise BadInput(sieve.where, "no row with a date", "check that it is the right file")
+    parts = pl.col("date").str.extract_groups(NUMBERS).struct
+    numbers = frame.select(ROW, "date", *(parts.field(str(i)).alias(f"n{i}") for i in (1, 2, 3)))
+    times = read_times(None, frame)["second"]
+    tried = {order: _dates(numbers, order) for order in ORDERS}
+    scores = {order: _score(day, times) for order, day in tried.items()}
+    if all(score[0] == frame.height for score in scores.values()):
+        raise BadInput(sieve.where, f"not a date: {frame['date'][0]!r}", "check the Date column", frame[ROW][0])
+    best = min(scores.values())
+    fitting = [order for order in ORDERS if scores[order][:2] == best[:2]]
+    order = _likeliest([order for order in fitting if scores[order] == best], frame)
+    found = Order(order, _newest_first(tried[order], times), _same(tried, fitting))
+    dated = sieve.reject(
+        numbers.with_columns(tried[order].alias("day")), pl.col("day").is_null(), "not a possible date:", show="date"
+    )
+    return dated.select(ROW, "day"), found
+
+
+def _dates(numbers: pl.DataFrame, order: str) -> pl.Series:
+    """The column as dates under one order, null where there is no such day."""
+    field = {letter: pl.col(f"n{place}") for place, letter in enumerate(order, 1)}
+    short = field["y"].str.len_chars() <= 2
+    year = field["y"].cast(pl.Int32)
+    year = pl.when(short).then(year + 2000).when(year > 2400).then(year - BUDDHIST).otherwise(year)
+    known = pl.when(year.is_between(1990, 2099)).then(year)
+    text = pl.format("{}-{}-{}", known, field["m"], field["d"])
+    return numbers.select(text.str.to_datetime("%Y-%m-%d", time_unit="us", strict=False).alias("day")).to_series()
+
+
+def _steps(day: pl.Series, second: pl.Series) -> pl.Series:
+    """Seconds from each row to the next."""
+    moment = day + pl.Series(second * 1_000_000, dtype=pl.Duration("us"))
+    return moment.drop_nulls().diff().drop_nulls().dt.total_seconds()
+
+
+def _score(day: pl.Series, second: pl.Series) -> tuple[int, int, int]:
+    """(dates that do not exist, steps against the run, length of the way): less is better."""
+    steps = _steps(day, second)
+    against = min(int((steps > 0).sum()), int((steps < 0).sum()))
+    return int(day.null_count()), against, int(steps.abs().sum())
+
+
+def _newest_first(day: pl.Series, second: pl.Series) -> bool:
+    steps = _steps(day, second)
+    return int((steps < 0).sum()) >= int((steps > 0).sum())
+
+
+def _likeliest(orders: list[str], frame: pl.DataFrame) -> str:
+    """Among orders that fit equally: month first only where the manner is American (1/31/24, or AM and PM)."""
+    date, time = str(frame["date"][0]), str(frame["time"][0])
+    short_year = len(date.rpartition("/")[2]) == 2
+    american = "/" in date and (short_year or time.strip()[-1:].lower() == "m")
+    wish = ("mdy", "dmy", "ymd") if american else ("dmy", "mdy", "ymd")
+    return next(order for order in wish if order in orders)
+
+
+def _same(tried: dict[str, pl.Series], fitting: list[str]) -> bool:
+    """Whether all the orders that fit say the same dates (as for 5/5/24)."""
+    return all(tried[order].equals(tried[fitting[0]]) for order in fitting)
+
+
+def read_times(sieve: Sieve | None, frame: pl.DataFrame) -> pl.DataFrame:
+    """Adds `second`, of the day, from a 24 or 12 hour clock; without a sieve an unreadable time is null."""
+    parts = pl.col("time").str.extract_groups(TIMES).struct
+    half = pl.concat_str(parts.field("1"), parts.field("5")).str.to_lowercase().str.replace_all(BLANKS, "")
+    hour, minute, second = (parts.field(str(i)).cast(pl.Int64) for i in (2, 3, 4))
+    hour = (
+        pl.when(half.is_in(AFTERNOON) & hour.is_between(1, 12))
+        .then(hour % 12 + 12)
+        .when(half.is_in(MORNING) & (hour <= 12))
+        .then(hour % 12)
+        .when(half.is_in(WHOLE_DAY))
+        .then(hour)
+    )
+    sane = (hour < 24) & (minute < 60) & (second < 60)
+    frame = frame.with_columns(pl.when(sane).then(hour * 3600 + minute * 60 + second).alias("second"))
+    if sieve is None:
+        return frame
+    return sieve.reject(frame, pl.col("second").is_null(), "not a possible time:", show="time")

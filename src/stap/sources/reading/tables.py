@@ -1,0 +1,119 @@
+"""Separated values as columns of text, each row with its place in the file.
+
+polars reads the file at full speed. What it will not take (a stray quote, a field too many) or would number wrongly
+(a line break inside quotes) is read again with the csv module, which is slow, lenient and knows its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Collection, Iterator
+
+import polars as pl
+
+from stap.errors import BadInput
+from stap.sources.reading.base import Log
+from stap.sources.reading.rows import ROW
+
+CHUNK = 100_000
+NO_SEPARATOR = "\x1f"  # occurs in no text that a person or a phone writes
+LINE_ENDS = "[\r\n]"
+
+
+def read_header(log: Log, separator: str) -> tuple[list[str], int]:
+    """The first line that holds anything, in fields, and its row."""
+    with open(log.path, encoding="utf-8", newline="") as file:
+        for row, line in enumerate(file, 1):
+            if line.strip():
+                return [field.strip() for field in next(csv.reader([line.rstrip("\r\n")], delimiter=separator))], row
+    raise BadInput(log.name, "the file is empty", "check how it was exported")
+
+
+def label_columns(log: Log, header: list[str], wanted: Collection[str], row: int) -> list[str]:
+    """The header's names where they are wanted, whatever their case; a name of its own for every other column."""
+    lower = [name.lower() for name in header]
+    double = next((name for name in wanted if lower.count(name) > 1), None)
+    if double is not None:
+        raise BadInput(log.name, f"two columns {double!r}", "leave one of them out", row)
+    return [name if name in wanted else f"column {place}" for place, name in enumerate(lower, 1)]
+
+
+def read_table(log: Log, separator: str, names: list[str], skip: int, quoted: bool = True) -> pl.DataFrame:
+    """Everything after the first `skip` lines: the columns `names` as text and ROW; blank lines left out.
+
+    A field that is not there is null. A row with more fields than names is bad.
+    """
+    frame = _fast(log, separator, names, skip, quoted)
+    if frame is None or (quoted and frame.select(pl.col(names).str.contains(LINE_ENDS).any()).sum_horizontal()[0]):
+        frame = _careful(log, separator, names, skip, quoted)
+    blank = pl.all_horizontal(pl.col(names).is_null())
+    some = frame[names].null_count().min_horizontal()[0]  # looking first spares a copy of nearly every table
+    return frame.filter(~blank) if some else frame
+
+
+def read_lines(log: Log) -> pl.DataFrame:
+    """Every line that holds anything, as column `line`, and ROW."""
+    return read_table(log, NO_SEPARATOR, ["line"], skip=0, quoted=False)
+
+
+def _fast(log: Log, separator: str, names: list[str], skip: int, quoted: bool) -> pl.DataFrame | None:
+    try:
+        frame = pl.read_csv(
+            log.path,
+            separator=separator,
+            quote_char='"' if quoted else None,
+            has_header=False,
+            skip_lines=skip,
+            infer_schema=False,
+            glob=False,
+            row_index_name=ROW,
+            row_index_offset=skip + 1,
+        )
+    except pl.exceptions.NoDataError:
+        return _frame([], names)
+    except pl.exceptions.PolarsError:
+        return None
+    if frame.width != len(names) + 1:
+        return None
+    return frame.rename(dict(zip(frame.columns[1:], names, strict=True)))
+
+
+def _careful(log: Log, separator: str, names: list[str], skip: int, quoted: bool) -> pl.DataFrame:
+    with open(log.path, encoding="utf-8", newline="") as file:
+        rows = _rows(log, itertools.islice(file, skip, None), separator, len(names), skip, quoted)
+        chunks = [_frame(chunk, names) for chunk in iter(lambda: list(itertools.islice(rows, CHUNK)), [])]
+    return pl.concat(chunks) if chunks else _frame([], names)
+
+
+def _rows(
+    log: Log, lines: Iterator[str], separator: str, width: int, skip: int, quoted: bool
+) -> Iterator[tuple[int | str | None, ...]]:
+    reader = csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    while True:
+        row = skip + reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            log.sieve.fault(row, f"cannot be split into fields ({error})")
+            continue
+        if len(fields) > width:
+            log.sieve.fault(row, f"{len(fields)} fields where {width} are expected")
+            continue
+        yield (row, *(field or None for field in fields), *([None] * (width - len(fields))))
+
+
+def _frame(rows: list[tuple[int | str | None, ...]], names: list[str]) -> pl.DataFrame:
+    schema = {ROW: pl.UInt32(), **dict.fromkeys(names, pl.String())}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def split(line: str, separator: str) -> list[str]:
+    """One line in fields, as sniffers need it."""
+    try:
+        return [field.strip() for field in next(csv.reader(io.StringIO(line), delimiter=separator), [])]
+    except csv.Error:
+        return []

@@ -1,0 +1,170 @@
+"""What `stap bench people` reports, from the ranks of all predictors at the same positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from stap import terminal
+from stap.errors import BadInput
+from stap.events import NO_LABEL, Bools, Corpus, Floats, Ints, Longs
+from stap.metrics import NAMES, calibration_error, intervals, summary
+from stap.predictors import CLASSICAL
+
+COLD = 100  # usages of each user: the cold start
+Rows = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Every predictor's ranks at the n positions after a close, user by user."""
+
+    users: tuple[str, ...]
+    user: Longs  # (n,) index into users
+    usage: Longs  # (n,) its number in the person's history, from 0
+    fresh: Bools  # (n,) the label is an app never seen before
+    rank: Mapping[str, Ints]  # (n,) each
+    top: Floats  # (n,) what STAP gave its first choice
+    unseen: Floats  # (n,) what STAP left for apps never seen before
+
+    @classmethod
+    def over(cls, people: Sequence[Corpus], rank: Mapping[str, Ints], top: Floats, unseen: Floats) -> Streamed:
+        """The positions of these people, in the order in which the protocol visits them."""
+        histories = [(corpus, corpus.rows(user)) for corpus in people for user in range(len(corpus.users))]
+        labelled = [np.flatnonzero(corpus.label[rows] != NO_LABEL) for corpus, rows in histories]
+        fresh = [
+            (corpus.label[rows] > np.maximum.accumulate(corpus.app[rows]))[usage]  # codes count by first use
+            for (corpus, rows), usage in zip(histories, labelled, strict=True)
+        ]
+        return cls(
+            users=tuple(user for corpus in people for user in corpus.users),
+            user=np.repeat(np.arange(len(histories)), [len(usage) for usage in labelled]),
+            usage=np.concatenate(labelled),
+            fresh=np.concatenate(fresh),
+            rank=rank,
+            top=top,
+            unseen=unseen,
+        )
+
+
+def figures(streamed: Streamed) -> dict[str, Any]:
+    """The JSON of one group of people, in percent."""
+    if not len(streamed.user):
+        raise BadInput("log", "nothing to score: no held-out user has two usages", "use a longer log")
+    rank, everywhere = streamed.rank, np.ones(len(streamed.user), bool)
+    by_user = _by_user(streamed)
+    return {
+        "users": len(by_user),
+        "pooled": _table(streamed, everywhere),
+        f"first {COLD}": _table(streamed, streamed.usage < COLD),
+        "intervals": {name: intervals(ranks, streamed.user) for name, ranks in rank.items()},
+        "worst user": min(by_user, key=lambda row: row["margin"]),
+        "by user": by_user,
+        "calibration": {
+            "top-1": _calibration(streamed.top, rank["stap"] == 1),
+            "unseen": _calibration(streamed.unseen, streamed.fresh),
+        },
+    }
+
+
+def cold(streamed: Streamed) -> dict[str, Any]:
+    """The same of stretches without a past: pooled only, since a stretch is no person to be fair to."""
+    return {"stretches": len(streamed.users), "pooled": _table(streamed, np.ones(len(streamed.user), bool))}
+
+
+def _table(streamed: Streamed, which: Bools) -> dict[str, Any]:
+    rows = {name: summary(rank[which]) for name, rank in streamed.rank.items()}
+    first = np.stack([rank[which] == 1 for rank in streamed.rank.values()])
+    return {
+        "predictors": rows,
+        "margins": {metric: _margin(rows, metric) for metric in NAMES},
+        "oracle": {
+            "seen before": 100 * float(np.mean(~streamed.fresh[which])),
+            "HR@1 of the best first choice": 100 * float(first.any(axis=0).mean()),
+        },
+    }
+
+
+def _best_classical(rows: Rows, metric: str) -> str:
+    return max(CLASSICAL, key=lambda name: rows[name][metric])
+
+
+def _margin(rows: Rows, metric: str) -> dict[str, Any]:
+    """Points by which STAP is ahead."""
+    best, own = _best_classical(rows, metric), rows["stap"][metric]
+    margin = {"best classical": best, "over classical": own - rows[best][metric]}
+    return margin | {"over gbdt": own - rows["gbdt"][metric]} if "gbdt" in rows else margin
+
+
+def _by_user(streamed: Streamed) -> list[dict[str, Any]]:
+    found = []
+    for user in np.unique(streamed.user).tolist():
+        rows = {name: summary(rank[streamed.user == user]) for name, rank in streamed.rank.items()}
+        best = _best_classical(rows, "HR@1")
+        found.append(
+            {
+                "user": streamed.users[user],
+                "n": rows["stap"]["n"],
+                "HR@1": {name: row["HR@1"] for name, row in rows.items()},
+                "best classical": best,
+                "margin": rows["stap"]["HR@1"] - rows[best]["HR@1"],
+            }
+        )
+    return found
+
+
+def _calibration(probability: Floats, came: Bools) -> dict[str, float]:
+    return {
+        "error": calibration_error(probability, came),
+        "foretold": 100 * float(probability.mean()),
+        "came": 100 * float(came.mean()),
+    }
+
+
+def publish(title: str, found: dict[str, Any]) -> None:
+    """Both tables, then the worst user and the calibration."""
+    for scope in ("pooled", f"first {COLD}"):
+        terminal.out.print(_draw(f"{title}, {scope}: {found['users']} users, stream protocol, percent", found[scope]))
+    worst = found["worst user"]
+    terminal.out.print(
+        f"worst user, HR@1: {worst['user']}, {worst['margin']:+.2f} points beside {worst['best classical']} "
+        f"({worst['n']:,} usages)",
+        markup=False,
+    )
+    for what, row in found["calibration"].items():
+        terminal.out.print(
+            f"calibration of stap, {what}: expected error {row['error']:.2f}, "
+            f"foretold {row['foretold']:.2f}, came {row['came']:.2f}",
+            markup=False,
+        )
+
+
+def publish_cold(title: str, found: dict[str, Any]) -> None:
+    terminal.out.print(_draw(f"{title}: {found['stretches']} stretches, percent", found["pooled"]))
+
+
+def _draw(title: str, found: dict[str, Any]) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("predictor", no_wrap=True)
+    for metric in (*NAMES, "n"):
+        table.add_column(metric, justify="right", no_wrap=True)
+    rows: Rows = found["predictors"]
+    best = {metric: max(row[metric] for row in rows.values()) for metric in NAMES}
+    for name, row in rows.items():
+        cells = [Text(f"{row[metric]:.2f}", style="bold" if row[metric] == best[metric] else "") for metric in NAMES]
+        table.add_row(name, *cells, f"{row['n']:,}")
+    table.add_section()
+    for over in ("over classical", "over gbdt"):
+        if over in found["margins"]["HR@1"]:
+            label = "stap over " + ("the best classical" if over == "over classical" else "gbdt")
+            table.add_row(label, *(f"{found['margins'][metric][over]:+.2f}" for metric in NAMES))
+    table.add_section()
+    for label, value in found["oracle"].items():
+        table.add_row(label, f"{value:.2f}")
+    return table
