@@ -21,11 +21,9 @@ from stap.events import Corpus, from_table
 from stap.files import replacing
 from stap.predictors import CLASSICAL
 from stap.predictors.base import ForeseesUnseen
-from stap.train import config as train_config
-from stap.train.folds import hold_out
-from stap.train.recipe import PARTS
-from stap.train.recipe import PRESETS as RECIPES
-from stap.train.recipe import without as leave_out
+from stap.train import presets
+from stap.train.people import hold_out
+from stap.train.presets import WITHOUT
 from stap.weights import shipped
 from stap.windows import CONTEXT
 
@@ -236,66 +234,49 @@ def predict(
 def train_(
     data: Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")],
     out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
-    preset: Annotated[Literal["paper", "small", "tiny"], typer.Option(help="Where the settings come from.")] = "small",
-    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="TOML that changes some.")] = None,
+    preset: Annotated[
+        Literal["shipped", "paper", "small", "tiny"] | None,
+        typer.Option(
+            help="Where the settings come from (small). `shipped`: the model that ships; `paper`: the paper's; "
+            "`small`: the paper's idea on two cores; `tiny`: for tests, takes seconds and learns nothing worth using."
+        ),
+    ] = None,
+    without: Annotated[str | None, typer.Option(metavar="PART", help=f"Leave one out: {', '.join(WITHOUT)}.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="TOML that changes settings.")] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where the run is; its own config.toml counts.")
+        bool, typer.Option("--resume", help="Go on with the run in --out; its own config.toml counts.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(help="Of split, weights, order and phi.")] = None,
+    start_or_resume: Annotated[
+        bool, typer.Option("--start-or-resume", help="Go on if there is a run, begin one if not: for clusters.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of split, weights, people, order and phi.")] = None,
     fold: Annotated[str | None, typer.Option(metavar="K/N", help="Hold out the K-th of N parts of the users.")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data.")] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="A:B[:C]", help="Training : validation : testing, by user, e.g. 7:1:2.")
+    ] = None,
+    always: Annotated[
+        list[str] | None, typer.Option(metavar="USERS", help="Who trains in every fold, comma-separated.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data (not of `shipped`).")] = None,
+    view: View = None,
     format: Format = None,
     zone: Zone = None,
     skip_bad_rows: SkipBad = False,
     keep_system: KeepSystem = False,
     users: Users = None,
 ) -> None:
-    """Train a model on logs of at least two people into a run folder; needs `pip install 'stap[train]'`.
+    """Train a model on people's logs into a run folder; needs `pip install 'stap[train]'`.
 
     Example: `stap train --data phones.parquet --out runs/a --preset small`
     """
-    settings = train_config.choose(preset, config, seed, fold, epochs)
-    loop = extra("stap.train.loop")
-    table = _read(data, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
-    loop.train(from_table(table), settings, out, ", ".join(data), resume)
-
-
-@app.command("recipe")
-def recipe_(
-    data: Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log of real people; may be repeated.")],
-    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
-    preset: Annotated[
-        Literal["shipped", "tiny"], typer.Option(help="`tiny` takes seconds, and is for tests.")
-    ] = "shipped",
-    without: Annotated[str | None, typer.Option(metavar="PART", help=f"Leave one out: {', '.join(PARTS)}.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run is.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Of folds, weights, people, windows and phi.")] = None,
-    fold: Annotated[str | None, typer.Option(metavar="K/N", help="Hold out the K-th of N parts of the users.")] = None,
-    always: Always = "",
-    view: View = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Optimiser steps in all.")] = None,
-    prior_steps: Annotated[int | None, typer.Option(min=0, help="Of these, on the prior alone, first.")] = None,
-    start: Annotated[str | None, typer.Option(metavar="FILE", help="A model to go on from.")] = None,
-    format: Format = None,
-    zone: Zone = None,
-    skip_bad_rows: SkipBad = False,
-    keep_system: KeepSystem = False,
-    users: Users = None,
-) -> None:
-    """Train the shipped model anew: people of the prior, then real ones among them; needs `pip install 'stap[train]'`.
-
-    Example: `stap recipe --data ubiqlog.parquet --out runs/fold1 --fold 1/5`
-    """
-    fused = extra("stap.train.fused")
-    wanted = fused.changed(
-        RECIPES[preset], seed=seed, fold=fold, always=always, steps=steps, prior_steps=prior_steps, start=start
-    )
-    if without is not None:
-        wanted = leave_out(wanted, without)
+    run = extra("stap.train.run")
     options = sources.Options(format, zone, skip_bad_rows, keep_system)
     people = from_table(_read(data, users, options).table)
-    made = fused.train(people, wanted, out, resume, _view(view, people, options))
-    terminal.note(f"wrote {made}")
+    given: dict[str, Any] = {"seed": seed, "fold": fold, "epochs": epochs, "split": presets.parse_split(split)}
+    given["always"] = [name for names in always for name in names.split(",")] if always else None
+    begin = "either" if start_or_resume else "resume" if resume else "new"
+    settings = presets.settle(out, begin, preset, config, without, given)
+    run.train(people, settings, out, ", ".join(data), begin, _view(view, people, options))
 
 
 @app.command("rival")
@@ -320,7 +301,7 @@ def rival_(
     rival = extra("stap.train.rival")
     options = sources.Options(format, zone, skip_bad_rows, keep_system)
     people = from_table(_read(data, users, options).table)
-    training, _ = hold_out(people, fold, seed, always)
+    training, _ = hold_out(people, fold, seed, [name for name in always.split(",") if name])
     seen = _view(view, people, options)
     with terminal.progress("growing trees", rival.TREES) as tick:
         rival.train(training, out, seed, tick=tick, view=seen)

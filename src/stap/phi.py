@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,25 @@ def draw(seed: int, epoch: int, windows: ArrayLike, vocabulary: int) -> Ints:
     row = _mix(_mix(windows ^ stream))[:, None]
     keys = _mix(row + np.arange(1, vocabulary + 1, dtype=np.uint64) * _GOLDEN)
     return np.argsort(keys, axis=1, kind="stable").astype(np.int32)
+
+
+def widen(phi: Ints, app_counts: Longs, used: Sequence[Ints]) -> Ints:
+    """(n, V) -> (n, apps), for people who may have more than V apps; used[w]: the codes in window w.
+
+    The window's own apps get an index first, the others while there are any left; who finds none is UNUSED.
+    """
+    vocabulary, most = phi.shape[1], int(app_counts.max(initial=0))
+    if most <= vocabulary:
+        return phi
+    wide = np.full((len(phi), most), UNUSED, np.int32)
+    wide[:, :vocabulary] = phi
+    for window in np.flatnonzero(app_counts > vocabulary).tolist():
+        inside = np.unique(used[window])
+        order = np.concatenate([inside, np.setdiff1d(np.arange(app_counts[window]), inside)])
+        wide[window] = UNUSED
+        wide[window, order[:vocabulary]] = phi[window]
+        wide[window, inside[vocabulary:]] = phi[window, : max(0, len(inside) - vocabulary)]  # these have to share
+    return wide
 
 
 def apply(phi: Ints, app: Ints) -> Ints:

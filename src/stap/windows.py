@@ -46,18 +46,29 @@ class Windows:
     def __len__(self) -> int:
         return len(self.user)
 
+    def select(self, which: Longs) -> Windows:
+        return replace(self, user=self.user[which], first=self.first[which], usages=self.usages[which])
 
-def cut(corpus: Corpus, context: int = CONTEXT) -> Windows:
-    """Each user's usages in pieces of L/2; the last piece may be shorter."""
+    def rows(self, which: Longs) -> tuple[Longs, Bools]:
+        """(n, L/2) the usages of windows `which`, and whether each place holds one or is padding."""
+        step = np.arange(self.context // 2)
+        here = step < self.usages[which, None]
+        return self.first[which, None] + np.where(here, step, 0), here
+
+
+def cut(corpus: Corpus, context: int = CONTEXT, lead: Longs | None = None) -> Windows:
+    """Each user's usages in pieces of L/2; the last piece may be shorter, and so may the first: `lead` usages."""
     if context < 2 or context % 2:
         raise ValueError(f"a window holds whole usages: its length in events must be even, not {context}")
     half = context // 2
     sizes = np.diff(corpus.offsets)
-    pieces = -(-sizes // half)
+    lead = np.full(len(sizes), half) if lead is None else lead
+    pieces = np.where(sizes > 0, 1 + np.maximum(0, -(-(sizes - lead) // half)), 0)
     user = np.repeat(np.arange(len(sizes)), pieces)
     piece = np.arange(len(user)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    first = corpus.offsets[user] + piece * half
-    return Windows(user, first, np.minimum(half, corpus.offsets[user + 1] - first), context)
+    low = np.where(piece == 0, 0, lead[user] + (piece - 1) * half)
+    high = np.minimum(sizes[user], lead[user] + piece * half)
+    return Windows(user, corpus.offsets[user] + low, high - low, context)
 
 
 @dataclass(frozen=True)
@@ -73,17 +84,15 @@ class Batch:
 
 
 def encode(corpus: Corpus, windows: Windows, which: Longs, phi: Ints) -> Batch:
-    """Windows `which`, with phi[i] (V,) for the i-th of them, as event arrays ready for a model."""
-    step = np.arange(windows.context // 2)
-    here = step < windows.usages[which, None]  # (n, L/2)
-    row = np.where(here, windows.first[which, None] + step, windows.first[which, None])
+    """Windows `which`, with phi[i] for the i-th of them, as event arrays ready for a model."""
+    row, here = windows.rows(which)
     app = np.where(here, apply(phi, corpus.app[row]), 0)
     label = np.where(here, apply(phi, corpus.label[row]), NO_LABEL)
     origin = corpus.start[windows.first[which], None]
     start, end = (np.where(here, time[row] - origin, 0.0) for time in (corpus.start, corpus.end))
     return Batch(
         app=np.repeat(app, 2, axis=1).astype(np.int32),
-        action=np.tile(np.array([OPEN, CLOSE], np.int8), (len(which), len(step))),
+        action=np.tile(np.array([OPEN, CLOSE], np.int8), here.shape),
         minutes=interleave(start, end),
         hour=interleave(*(hour_of_day(time + origin) for time in (start, end))).astype(np.float32),
         label=np.repeat(label, 2, axis=1).astype(np.int32),

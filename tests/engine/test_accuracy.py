@@ -1,4 +1,4 @@
-"""fp16 and int8 may cost next to no hits. `python -m stap.studies.contexts` holds real people to the same bounds."""
+"""fp16 and int8 may cost next to no hits. `stap study numbers` holds real people to the same bounds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from stap.engine import Dtype, EngineModel, Settings
 from stap.evaluate import report, stream
 from stap.prior import people
-from stap.train.config import preset
-from stap.train.loop import train
+from stap.train.presets import preset
+from stap.train.run import train
 
 
 def test_smaller_numbers_lose_no_hits(tmp_path: Path) -> None:

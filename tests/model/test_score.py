@@ -41,7 +41,7 @@ def test_ranks_are_those_of_the_window_alone() -> None:
         for window in piece.tolist():
             phi = draw(5, score.UNSEEN, [window], 12)
             batch = encode(PEOPLE, windows, np.array([window]), phi)
-            inputs, _ = score.to_tensors(batch, CPU)
+            inputs, _ = score.to_tensors(batch)
             with torch.inference_mode():
                 logits = model(*inputs)[0].tolist()
             used = np.flatnonzero(invert(phi, PEOPLE.app_counts[windows.user[[window]]])[0] >= 0).tolist()

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import torch
 
-from stap.train.config import preset
-from stap.train.loop import train
+from stap.train.presets import preset
+from stap.train.run import train
 
 from .made import corpus
 
@@ -30,7 +30,7 @@ def start(folder: Path) -> int:
         return pid
     try:
         torch.set_num_threads(2)  # two replicas
-        train(corpus(), SETTINGS, folder, "made", resume=True)
+        train(corpus(), SETTINGS, folder, "made", "either")
         os._exit(0)
     except BaseException as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)

@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from stap.events import Corpus, from_table
+from stap.model.config import ModelConfig
+from stap.train.presets import preset
 from stap.usage import TIME, merge, save
+
+_SHIPPED = preset("shipped")
+SHIPPED = replace(  # the shipped task in seconds
+    _SHIPPED,
+    model=ModelConfig(
+        vocabulary=64,
+        context=64,
+        dim=16,
+        layers=1,
+        heads=2,
+        hidden=32,
+        query_key_norm=True,
+        ordinal_heads=1,
+        evidence=16,
+        candidate_heads=1,
+    ),
+    population=replace(_SHIPPED.population, steps=30, prior_steps=10, prior_people=6),
+    tokens_per_batch=512,
+    tokens_at_once=512,
+    warmup_steps=5,
+)
 
 
 def table(users: int = 8, usages: int = 60, apps: int = 6, seed: int = 0) -> pl.DataFrame:

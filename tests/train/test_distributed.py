@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from stap.train import runlog
+from stap.train import journal
 
 from .made import log_file
 
@@ -57,7 +57,7 @@ def start(arguments: list[str]) -> subprocess.Popen[str]:
 
 
 def curve(folder: Path) -> list[list[float]]:
-    lines = runlog.read(folder / "log.jsonl")
+    lines = journal.read(folder / "log.jsonl")
     return [[line["epoch"], line["steps"], line["events"], line["loss"], line["validation"]["loss"]] for line in lines]
 
 

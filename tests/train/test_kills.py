@@ -15,14 +15,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from stap.train import runlog
+from stap.train import journal
 
 KILLS = int(os.environ.get("STAP_KILLS", "5"))
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
     """The log without its clock."""
-    return [{k: v for k, v in line.items() if k != "seconds"} for line in runlog.read(folder / "log.jsonl")]
+    return [{k: v for k, v in line.items() if k != "seconds"} for line in journal.read(folder / "log.jsonl")]
 
 
 def run(folder: Path, kills: int) -> str:

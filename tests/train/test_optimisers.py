@@ -12,7 +12,8 @@ from torch.optim import AdamW
 from stap.model.transformer import Transformer
 from stap.train import optimisers
 from stap.train.muon import Muon, orthogonal
-from stap.train.recipe import TINY
+
+from .made import SHIPPED as TINY
 
 
 def test_every_weight_has_one_optimiser() -> None:

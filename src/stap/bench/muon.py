@@ -15,7 +15,7 @@ from stap.bench.verdict import Figure, publish
 from stap.model.transformer import Transformer
 from stap.train import optimisers
 from stap.train.muon import Muon
-from stap.train.recipe import Recipe
+from stap.train.presets import preset
 
 ROUNDS = 11
 
@@ -29,8 +29,8 @@ def seconds(optimiser: Optimizer) -> float:
 def run() -> dict[str, Any]:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    recipe = Recipe()
-    matrices: list[Parameter] = optimisers.build(Transformer(recipe.model), recipe)[1].param_groups[0]["params"]
+    shipped = preset("shipped")
+    matrices: list[Parameter] = optimisers.build(Transformer(shipped.model), shipped)[1].param_groups[0]["params"]
     for matrix in matrices:
         matrix.grad = torch.randn_like(matrix)
     ours, theirs = Muon(matrices, 1e-3, 0.1), Peer(matrices, lr=1e-3)

@@ -37,10 +37,10 @@ from stap.model.config import ModelConfig
 from stap.model.score import summed_loss, to_tensors
 from stap.model.transformer import Attention, Transformer
 from stap.phi import draw
-from stap.train import loop
 from stap.train.config import TrainConfig
-from stap.train.data import Feed
-from stap.train.distributed import World
+from stap.train.parallel import World
+from stap.train.run import open_run
+from stap.train.tasks.paper import PaperEpoch
 from stap.windows import cut, encode
 
 ROUNDS = 2
@@ -53,15 +53,13 @@ Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 Step = Callable[[], int]  # one optimiser step; gives the events in it, padding not counted
 
 
-class _Sample(Feed):
+def _sample(corpus: Corpus, settings: TrainConfig) -> PaperEpoch:
     """One batch that stands for all: windows at even steps of the sorted lengths."""
-
-    def batch(self, epoch: int, step: int) -> Longs:
-        windows = self.windows(self.config.model.context)
-        count = self.windows_per_batch(windows.context)
-        longest_first: Longs = np.argsort(-windows.usages, kind="stable")
-        which: Longs = longest_first[((np.arange(count) + 0.5) / count * len(windows)).astype(int)]
-        return which
+    windows = cut(corpus, settings.model.context)
+    count = settings.tokens_per_batch // windows.context
+    longest_first: Longs = np.argsort(-windows.usages, kind="stable")
+    which: Longs = longest_first[((np.arange(count) + 0.5) / count * len(windows)).astype(int)]
+    return PaperEpoch(settings, 0, corpus, windows, which)
 
 
 def run() -> dict[str, Any]:
@@ -187,21 +185,20 @@ def _textbook(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 def _plain(corpus: Corpus, settings: TrainConfig, attend: Attend) -> Step:
     """What one writes first: the same model, eager, fp32, every window padded to L."""
-    feed, model = _Sample(corpus, settings), Transformer(settings.model)
+    epoch, model = _sample(corpus, settings), Transformer(settings.model)
     for module in model.modules():
         if isinstance(module, Attention):
             module.attend = attend
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate)
-    windows = feed.windows(settings.model.context)
-    which = feed.batch(0, 0)
+    windows, which = epoch.windows, epoch.batch(0)
     size = AT_ONCE // settings.model.context
 
     def step() -> int:
         for low in range(0, len(which), size):
             piece = which[low : low + size]
             batch = encode(corpus, windows, piece, draw(0, 0, piece, settings.model.vocabulary))
-            inputs, label = to_tensors(batch, ALONE.device)
-            torch.autograd.backward(summed_loss(model(*inputs), label) / feed.labels(0, which))
+            inputs, label = to_tensors(batch)
+            torch.autograd.backward(summed_loss(model(*inputs), label) / epoch.labels(which))
         optimiser.step()
         optimiser.zero_grad()
         return 2 * int(windows.usages[which].sum())
@@ -211,9 +208,9 @@ def _plain(corpus: Corpus, settings: TrainConfig, attend: Attend) -> Step:
 
 def _ours(corpus: Corpus, settings: TrainConfig, folder: Path) -> Step:
     """A step of `stap train`, on the same windows."""
-    run = loop.begin(corpus, replace(settings, split=(1, 1)), folder, "bench", False, ALONE)
-    run.feed = _Sample(corpus, settings)
-    return lambda: loop.train_step(run, 0, 0)[2]
+    run = open_run(corpus, replace(settings, split=(1, 1)), folder, "bench", "new", ALONE)
+    epoch = _sample(corpus, settings)
+    return lambda: run.trainer.step(epoch, 0, 0)[2]
 
 
 def _memory(context: int) -> float:

@@ -19,11 +19,10 @@ TOKENS = 16_384  # events in one forward pass
 UNSEEN = 1 << 40  # an epoch that no training reaches: its phis are none that a model was trained on
 
 
-def to_tensors(batch: Batch, device: torch.device) -> tuple[tuple[Tensor, ...], Tensor]:
+def to_tensors(batch: Batch) -> tuple[tuple[Tensor, ...], Tensor]:
     """The model's inputs and the labels."""
     arrays = (batch.app.astype(np.int64), batch.action.astype(np.int64), batch.minutes, batch.hour)
-    inputs = tuple(torch.from_numpy(array).to(device, non_blocking=True) for array in arrays)
-    return inputs, torch.from_numpy(batch.label.astype(np.int64)).to(device, non_blocking=True)
+    return tuple(map(torch.from_numpy, arrays)), torch.from_numpy(batch.label.astype(np.int64))
 
 
 def summed_loss(logits: Tensor, label: Tensor) -> Tensor:
@@ -44,10 +43,10 @@ def ranks(
     for piece in pieces(windows, which, 0, 1, TOKENS):
         phi = draw(seed, UNSEEN, piece, vocabulary)
         batch = encode(corpus, trimmed(windows, piece), piece, phi)
-        inputs, label = to_tensors(batch, device)
+        inputs, label = to_tensors(batch)
         with torch.inference_mode():
-            logits = model(*inputs)
-            loss = float(summed_loss(logits, label))
+            logits = model(*(tensor.to(device) for tensor in inputs))
+            loss = float(summed_loss(logits, label.to(device)))
         scored = batch.label != NO_LABEL
         candidates = invert(phi, corpus.app_counts[windows.user[piece]]) >= 0  # (n, V)
         of_position = np.broadcast_to(candidates[:, None, :], (*scored.shape, vocabulary))[scored]

@@ -6,10 +6,8 @@ same questions; unless the adapted one is better by more than chance, nothing is
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,19 +19,21 @@ from stap.errors import BadInput
 from stap.events import Corpus
 from stap.model import weights
 from stap.model.transformer import Transformer
-from stap.train.fused import answers
-from stap.train.recipe import Recipe
-from stap.train.tables import Table, Window, collate, tabulate, windows
+from stap.terminal import Tick, quiet
+from stap.train.config import TrainConfig
+from stap.train.tasks.population import Member
+from stap.train.tasks.shipped import Objective, Round
+from stap.train.tasks.tables import SKIPPED, Table, tabulate
+from stap.windows import Windows
 
 LEARNED = 0.7  # of the log; the tail is what remains
 LEAST = 400  # usages that are worth the attempt
 STEPS = 60  # more, or larger ones, learn the log and not the person
 WINDOWS = 4  # a step
 RATE = 5e-4
+CLIP = 1.0
 PULL = 0.1  # towards the weights it came from, a step
 SURE = 2.0  # standard errors that the tail's loss has to fall by
-
-Show = Callable[[int], None]  # called with the number of steps just done
 
 
 @dataclass(frozen=True)
@@ -65,23 +65,23 @@ def small_parts(model: Transformer) -> dict[str, nn.Parameter]:
     }
 
 
-def adapt(path: Path, corpus: Corpus, out: Path, where: str, show: Show = lambda _: None) -> Proof:
+def adapt(path: Path, corpus: Corpus, out: Path, where: str, tick: Tick = quiet) -> Proof:
     """Adapt the model in a file to the one person of a corpus; `out` is written only where that helps."""
     if len(corpus.users) > 1:
         raise BadInput(where, f"{len(corpus.users)} users in it", "choose one with --user")
-    (log,) = corpus.everybody()
-    if len(log.app) < LEAST:
-        raise BadInput(where, f"{len(log.app)} usages are too few to learn a person from", f"log {LEAST} or more")
+    (usages,) = corpus.everybody()
+    if len(usages.app) < LEAST:
+        raise BadInput(where, f"{len(usages.app)} usages are too few to learn a person from", f"log {LEAST} or more")
     torch.set_num_threads(1)  # with so little to do at once a second one only waits
     model = weights.load(path)
     if model.evidence is None:
         raise BadInput(str(path), "a model without an evidence head has no small parts to adapt", "use the shipped one")
-    recipe = Recipe(model=model.config)
-    table = tabulate(log, np.random.default_rng(0))
-    cut = round(LEARNED * len(table))
-    before = _tail(model, table, cut, recipe)
-    _learn(model, table, cut, recipe, show)
-    proof = _compare(before, _tail(model, table, cut, recipe))
+    settings = TrainConfig(task="shipped", model=model.config, tokens_per_batch=WINDOWS * model.config.context)
+    person = Member(0, usages, tabulate(usages, np.random.default_rng(0)))
+    cut = round(LEARNED * len(person.table))
+    before = _tail(model, settings, person, cut)
+    _learn(model, settings, _first(person, cut), tick)
+    proof = _compare(before, _tail(model, settings, person, cut))
     if proof.helps:
         stored = load_file(path)
         stored.update({name: parameter.detach() for name, parameter in small_parts(model).items()})
@@ -89,7 +89,7 @@ def adapt(path: Path, corpus: Corpus, out: Path, where: str, show: Show = lambda
     return proof
 
 
-def _learn(model: Transformer, table: Table, cut: int, recipe: Recipe, show: Show) -> None:
+def _learn(model: Transformer, settings: TrainConfig, past: Member, tick: Tick) -> None:
     parts = small_parts(model)
     start = {name: parameter.detach().clone() for name, parameter in parts.items()}
     for parameter in model.parameters():
@@ -97,44 +97,46 @@ def _learn(model: Transformer, table: Table, cut: int, recipe: Recipe, show: Sho
     for parameter in parts.values():
         parameter.requires_grad_(True)
     optimiser = torch.optim.AdamW(parts.values(), lr=RATE, weight_decay=0.0)
-    rng = np.random.default_rng(1)
-    waiting: list[Window] = []
-    past = _first(table, cut)
+    rng, objective, done = np.random.default_rng(1), Objective(model), 0
     model.train()
-    for _ in range(STEPS):
-        if len(waiting) < WINDOWS:
-            waiting += windows([past], recipe.usages, rng)
-        chosen, waiting = waiting[:WINDOWS], waiting[WINDOWS:]
-        loss = answers(model, collate(chosen, recipe.model.vocabulary, rng), recipe).loss()
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(parts.values(), recipe.clip)
-        optimiser.step()
-        with torch.no_grad():
-            for name, parameter in parts.items():
-                parameter.lerp_(start[name], PULL)
-        show(1)
+    while done < STEPS:
+        passes = Round.of(settings, done, [past] * WINDOWS, rng, STEPS - done)  # as many other cuts of the same log
+        for step in range(len(passes)):
+            batch = passes.batch(step)
+            optimiser.zero_grad(set_to_none=True)
+            torch.autograd.backward(objective(*passes.tensors(batch))[0] / max(1, passes.labels(batch)))
+            nn.utils.clip_grad_norm_(parts.values(), CLIP)
+            optimiser.step()
+            with torch.no_grad():
+                for name, parameter in parts.items():
+                    parameter.lerp_(start[name], PULL)
+            tick(1)
+        done += len(passes)
     model.eval()
 
 
-def _first(table: Table, cut: int) -> Table:
-    arrays: dict[str, Any] = {name: value[:cut] for name, value in vars(table).items() if isinstance(value, np.ndarray)}
-    return replace(table, **arrays)
+def _first(person: Member, cut: int) -> Member:
+    table = Table(*(getattr(person.table, field.name)[:cut] for field in fields(Table)))
+    return Member(person.person, person.usages.take(slice(cut)), table)
 
 
 @torch.no_grad()
-def _tail(model: Transformer, table: Table, cut: int, recipe: Recipe) -> tuple[Tensor, Tensor]:
+def _tail(model: Transformer, settings: TrainConfig, person: Member, cut: int) -> tuple[Tensor, Tensor]:
     """(loss, whether the first guess was right) at every position of the tail; each sees half a window or more."""
     model.eval()
-    half = recipe.usages // 2
+    usages, half = len(person.table), model.config.context // 4
+    first = np.arange(cut, usages, half)
+    low, high = np.maximum(0, first - half), np.minimum(first + half, usages)
+    corpus = Corpus.of([("", ("",) * (int(person.usages.app.max()) + 1), person.usages)])
+    windows = Windows(np.zeros(len(first), np.int64), low, high - low, model.config.context)
+    asked = Round(settings, 0, corpus, windows, np.arange(len(first)), person.table, np.zeros(1, np.int64))
     losses, hits = [], []
-    for first in range(cut, len(table), half):
-        low, high = max(0, first - half), min(first + half, len(table))
-        asked = np.where(np.arange(len(table)) >= first, table.answer, -1)
-        window = (replace(table, answer=asked), low, high)
-        found = answers(model, collate([window], recipe.model.vocabulary, np.random.default_rng(0)), recipe)
-        losses.append(F.cross_entropy(found.scores, found.answer, reduction="none"))
-        hits.append((found.scores[:, :-1].argmax(dim=1) == found.answer).float())
+    for number in range(len(first)):
+        tensors = asked.tensors(np.array([number]))
+        tensors[-1][:, : first[number] - low[number]] = SKIPPED  # these were asked before, or learned from
+        scores, _, came = Objective(model).scores(*tensors)
+        losses.append(F.cross_entropy(scores, came, reduction="none"))
+        hits.append((scores[:, :-1].argmax(dim=1) == came).float())
     return torch.cat(losses).double(), torch.cat(hits)
 
 

@@ -17,20 +17,22 @@ from stap.errors import BadInput
 from stap.model import weights
 from stap.model.transformer import Transformer
 
-MOMENTS = {"AdamW": ("exp_avg", "exp_avg_sq"), "Muon": ("momentum_buffer",)}  # a tensor each for every weight it moves
+MEMORY = {"AdamW": ("exp_avg", "exp_avg_sq"), "Muon": ("momentum_buffer",)}  # a tensor each for every weight it moves
 AVERAGE = "average"
 _REMEDY = "start anew in another folder"
 
 
 @dataclass
 class Progress:
-    """Where a run is. With the weights, the moments and the config, all that it needs to go on."""
+    """Where a run is. With the weights, what the optimisers remember and the config, all that it needs to go on."""
 
     data: str  # fingerprint of the corpus
     epoch: int = 0  # epochs done
     step: int = 0  # steps done in this epoch
     steps: int = 0  # optimiser steps done in all
     loss: float = 0.0  # summed over the labels of this epoch so far
+    blend: float = 0.0  # the blend's, in the same way, over the labels that it knows
+    known: float = 0.0
     labels: int = 0
     events: int = 0  # trained on in all, padding not counted
     seconds: float = 0.0  # of training, over all restarts
@@ -43,15 +45,15 @@ def save(
     model: Transformer,
     optimisers: Sequence[Optimizer],
     progress: Progress,
-    average: Mapping[str, Tensor] | None = None,
+    average: Mapping[str, Tensor],
 ) -> None:
-    """`average`: the mean of the weights over the last steps, where a run keeps one."""
+    """`average`: the mean of the weights over the last steps; empty where a run keeps none."""
     tensors: dict[str, Tensor] = dict(model.state_dict())
-    tensors |= {f"{AVERAGE}.{name}": tensor for name, tensor in (average or {}).items()}
+    tensors |= {f"{AVERAGE}.{name}": tensor for name, tensor in average.items()}
     for name, parameter, optimiser in _moved(model, optimisers):
-        for moment in MOMENTS[type(optimiser).__name__]:
-            state = optimiser.state.get(parameter, {}).get(moment)
-            tensors[f"{moment}.{name}"] = torch.zeros_like(parameter) if state is None else state
+        for kept in MEMORY[type(optimiser).__name__]:
+            state = optimiser.state.get(parameter, {}).get(kept)
+            tensors[f"{kept}.{name}"] = torch.zeros_like(parameter) if state is None else state
     metadata = {
         "format": weights.CHECKPOINT,
         "config": model.config.to_json(),
@@ -65,20 +67,20 @@ def load(
     model: Transformer,
     optimisers: Sequence[Optimizer],
     data: str,
-    average: dict[str, Tensor] | None = None,
+    average: dict[str, Tensor],
 ) -> Progress:
-    """Put weights, moments and average back in place, after checking that they belong to this model and this data."""
+    """Put everything back in place, after checking that it belongs to this model and this data."""
     where = str(path)
     header = weights.read_header(path)
     if header.metadata.get("format") != weights.CHECKPOINT or header.config(where) != model.config:
         raise BadInput(where, "not a checkpoint of this run", _REMEDY)
     shapes = model.config.tensors()
     moved = list(_moved(model, optimisers))
-    moments = {
-        f"{moment}.{name}": shapes[name] for name, _, optimiser in moved for moment in MOMENTS[type(optimiser).__name__]
+    memory = {
+        f"{kept}.{name}": shapes[name] for name, _, optimiser in moved for kept in MEMORY[type(optimiser).__name__]
     }
-    averages = {} if average is None else {f"{AVERAGE}.{name}": shape for name, shape in shapes.items()}
-    weights.check(header, shapes | moments | averages, where)
+    averages = {f"{AVERAGE}.{name}": shapes[name] for name in average}
+    weights.check(header, shapes | memory | averages, where)
     try:
         progress = Progress(**json.loads(header.metadata["progress"]))
     except (KeyError, TypeError, ValueError):
@@ -87,12 +89,11 @@ def load(
         raise BadInput(where, "the run was started on other data", f"give the same logs, or {_REMEDY}")
     tensors = load_file(path)
     model.load_state_dict({name: tensors[name] for name in shapes})
-    if average is not None:
-        average.update({name: tensors[f"{AVERAGE}.{name}"] for name in shapes})
+    average.update({name: tensors[f"{AVERAGE}.{name}"] for name in average})
     if progress.steps:
         for name, parameter, optimiser in moved:
             device, kind = parameter.device, type(optimiser).__name__
-            state = {moment: tensors[f"{moment}.{name}"].to(device) for moment in MOMENTS[kind]}
+            state = {kept: tensors[f"{kept}.{name}"].to(device) for kept in MEMORY[kind]}
             if kind == "AdamW":
                 state["step"] = torch.tensor(float(progress.steps), device=device)
             optimiser.state[parameter] = state

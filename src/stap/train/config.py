@@ -5,14 +5,38 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from stap.errors import BadInput
 from stap.files import replacing
 from stap.model.config import ModelConfig
-from stap.train import folds
+from stap.train import people
+
+
+@dataclass(frozen=True)
+class Population:
+    """Who the shipped task trains on: people of the prior first, then real people among them."""
+
+    steps: int = 1300  # in all
+    prior_steps: int = 150  # on people of the prior alone, first
+    prior_share: float = 0.15  # of the usages, once real people come in
+    prior_people: int = 120  # drawn anew for every round
+    new_share: float = 0.4  # of the real people's usages are newcomers'
+    view_share: float = 0.5  # of the times somebody comes up, it is as another logger saw them, where that is given
+    augmented: float = 0.5  # of the real logs change every time they come up
+    interrupted: float = 0.4  # of the changed logs have other apps come up in the middle of usages
+    instants: float = 0.25  # of the real logs come up without closes: so some loggers and most launchers see a person
+    real: bool = True
+    transformer: bool = True  # False: the evidence head sees the evidence and the moment only
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or not 0 <= self.prior_steps <= self.steps:
+            raise _bad(f"{self.steps} steps, {self.prior_steps} of them on the prior")
+        for share in ("prior_share", "new_share"):
+            if not 0 <= getattr(self, share) < 1:
+                raise _bad(f"{share} is {getattr(self, share)}, not a share below 1")
 
 
 @dataclass(frozen=True)
@@ -20,19 +44,28 @@ class TrainConfig:
     """The paper's settings by default. It does not give a batch size: 65,536 events is 16 full windows."""
 
     model: ModelConfig = field(default_factory=ModelConfig)
-    seed: int = 0  # of the split, the initial weights, the order of windows, and phi
+    population: Population = field(default_factory=Population)
+    task: str = "paper"  # or "shipped"
+    seed: int = 0  # of the split, the initial weights, people, the order of windows, and phi
     fold: str = ""  # "2/5": the second fifth of the users is held out for testing
-    split: tuple[int, int] = (8, 2)  # training : validation, by user, of those not held out
+    always: tuple[str, ...] = ()  # users that train in every fold
+    split: tuple[int, ...] = (8, 2)  # training : validation (: testing), by user, of those not held out
+    start: str = ""  # a model file to go on from, at half the rate
     shuffle: bool = True  # phi anew for every window and epoch; False is the non-shuffle ablation: once a user
     epochs: int = 1200
     curriculum: tuple[tuple[int, int], ...] = ()  # (context, epochs): shorter windows first
     tokens_per_batch: int = 65_536  # events an optimiser step sees, whatever the context
     tokens_at_once: int = 2_048  # events in one forward pass, few enough for a cache; gradients add up over the batch
     learning_rate: float = 3e-4
+    muon: float = 0.0  # times the learning rate, for the matrices that Muon moves; 0: AdamW moves them too
+    muon_decay: float = 0.2  # of Muon's matrices, which would grow and grow otherwise
     weight_decay: float = 0.01
+    beta2: float = 0.999  # of AdamW: how long it remembers the size of gradients
     warmup_steps: int = 0
-    decay: str = "none"  # or "cosine": down to a tenth at the last step
+    decay: str = "none"  # "cosine": over all steps; "cosine after warm-up": over those that come after it
+    decay_to: float = 0.1  # of the learning rate, at the last step
     clip: float = 0.0  # largest gradient norm; 0 leaves gradients alone
+    average: float = 0.0  # of the weights: what is left of the past after a step; 0: no average is kept
     precision: str = "auto"  # fp32, bf16, or auto: bf16 where the hardware multiplies it
     compile: str = "auto"  # torch.compile: on, off, or auto: on GPUs only (see docs/scale.md)
     validate_every: int = 1  # epochs
@@ -43,27 +76,30 @@ class TrainConfig:
         for name in ("epochs", "tokens_per_batch", "tokens_at_once", "learning_rate", "validate_every"):
             if not 0 < getattr(self, name) < math.inf:
                 raise _bad(f"{name} must be above 0")
-        for name in ("seed", "weight_decay", "warmup_steps", "clip", "patience", "checkpoint_seconds"):
+        for name in ("seed", "weight_decay", "muon", "muon_decay", "warmup_steps", "clip", "patience"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise _bad(f"{name} must be 0 or more")
-        if len(self.split) != 2 or not all(type(part) is int and part > 0 for part in self.split):
-            raise _bad(f"split is {list(self.split)}, not two numbers above 0: training and validation")
-        if self.model.evidence:
-            raise _bad("model.evidence is what `stap recipe` trains; here it has to be 0")
+        for name in ("beta2", "decay_to", "average"):
+            if not 0 <= getattr(self, name) < 1:
+                raise _bad(f"{name} is {getattr(self, name)}, not a share below 1")
+        if not 0 <= self.checkpoint_seconds < math.inf:
+            raise _bad("checkpoint_seconds must be 0 or more")
+        if len(self.split) not in (2, 3) or not all(type(part) is int and part > 0 for part in self.split):
+            raise _bad(f"split is {list(self.split)}, not 2 or 3 numbers above 0: training, validation, testing")
+        if self.fold and len(self.split) == 3:
+            raise _bad("a fold is held out already: split says training and validation only")
+        if self.task == "paper" and (self.model.evidence or self.average):
+            raise _bad("model.evidence and average are the shipped task's; in the paper's they have to be 0")
         for context, epochs in self.curriculum:
             if context % 2 or not 2 <= context <= self.model.context or epochs < 1:
                 raise _bad(f"curriculum phase [{context}, {epochs}] is not [even context up to L, epochs]")
         if self.tokens_per_batch < self.model.context:
             raise _bad(f"tokens_per_batch is less than one window of {self.model.context} events")
-        for name, choices in (
-            ("decay", ("none", "cosine")),
-            ("precision", ("auto", "fp32", "bf16")),
-            ("compile", ("auto", "on", "off")),
-        ):
+        for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise _bad(f"{name} is {getattr(self, name)!r}, not one of {', '.join(choices)}")
         if self.fold:
-            folds.parse(self.fold)
+            people.parse_fold(self.fold)
 
     def context_of(self, epoch: int) -> int:
         """Which window length an epoch (from 0) trains on."""
@@ -74,51 +110,13 @@ class TrainConfig:
         return self.model.context
 
 
-# The three presets. `small` leaves the plateau within minutes on two cores; `tiny` is for tests.
-PRESETS = {
-    "paper": TrainConfig(),
-    "small": TrainConfig(
-        model=ModelConfig(context=512, dim=128, layers=4, hidden=256, query_key_norm=True),
-        epochs=120,
-        curriculum=((128, 12), (256, 12)),
-        tokens_per_batch=8_192,
-        learning_rate=2e-3,
-        warmup_steps=40,
-        decay="cosine",
-        clip=1.0,
-        patience=30,
-    ),
-    "tiny": TrainConfig(
-        model=ModelConfig(vocabulary=32, context=64, dim=32, layers=2, heads=2, hidden=64, query_key_norm=True),
-        epochs=4,
-        curriculum=((32, 2),),
-        tokens_per_batch=1_024,
-        tokens_at_once=512,
-        learning_rate=3e-3,
-        warmup_steps=5,
-        clip=1.0,
-    ),
+Settings = TypeVar("Settings", TrainConfig, Population)
+CHOICES = {
+    "task": ("paper", "shipped"),
+    "decay": ("none", "cosine", "cosine after warm-up"),
+    "precision": ("auto", "fp32", "bf16"),
+    "compile": ("auto", "on", "off"),
 }
-
-
-def preset(name: str) -> TrainConfig:
-    if name not in PRESETS:
-        raise BadInput("--preset", f"no preset {name!r}", f"choose one of {', '.join(PRESETS)}")
-    return PRESETS[name]
-
-
-def choose(name: str, file: Path | None, seed: int | None, fold: str | None, epochs: int | None) -> TrainConfig:
-    """A preset, changed by a file, changed by what the command line says.
-
-    With a fold held out the rest is split 7 : 1, so that fifths give the paper's 7 : 1 : 2.
-    """
-    chosen = preset(name)
-    if fold:
-        chosen = replace(chosen, split=(7, 1))
-    if file is not None:
-        chosen = read(file, chosen)
-    given: dict[str, Any] = {"seed": seed, "fold": fold, "epochs": epochs}
-    return replace(chosen, **{key: value for key, value in given.items() if value is not None})
 
 
 def read(path: Path, base: TrainConfig | None = None) -> TrainConfig:
@@ -128,26 +126,30 @@ def read(path: Path, base: TrainConfig | None = None) -> TrainConfig:
     except OSError as error:
         raise BadInput(str(path), f"cannot read it ({error.strerror})", "check the path") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(str(path), f"no TOML ({error})", "mend that line") from None
-    return _from_dict(values, base or TrainConfig(), str(path))
+        raise BadInput(str(path), f"not TOML ({error})", "mend that line") from None
+    return changed(base or TrainConfig(), values, str(path))
 
 
-def _from_dict(values: dict[str, Any], base: TrainConfig, where: str) -> TrainConfig:
+def changed(base: Settings, values: dict[str, Any], where: str) -> Settings:
+    """The settings with some others in their place; a name, type or value that cannot be is refused."""
     kinds = {field.name: type(getattr(base, field.name)) for field in fields(base)}
+    taken: dict[str, Any] = {}
     for name, value in values.items():
         if name not in kinds:
             raise BadInput(where, f"unknown setting {name!r}", f"the settings are {', '.join(kinds)}")
         if name == "model" and isinstance(value, dict):
-            value = ModelConfig.from_dict(json.loads(base.model.to_json()) | value, where)
-        elif name in ("split", "curriculum"):
+            value = ModelConfig.from_dict(asdict(getattr(base, name)) | value, where)
+        elif name == "population" and isinstance(value, dict):
+            value = changed(getattr(base, name), value, where)
+        elif kinds[name] is tuple:
             value = _tuples(value)
         elif kinds[name] is float and type(value) is int:
             value = float(value)
         if type(value) is not kinds[name]:
             raise BadInput(where, f"{name} is {value!r}", f"it has to be {kinds[name].__name__}")
-        values[name] = value
+        taken[name] = value
     try:
-        return replace(base, **values)
+        return replace(base, **taken)
     except (BadInput, ValueError, TypeError) as error:
         why = error.why if isinstance(error, BadInput) else str(error)
         raise BadInput(where, why, "mend that setting") from None
@@ -159,10 +161,11 @@ def _tuples(value: Any) -> Any:
 
 def write(config: TrainConfig, path: Path) -> None:
     """Text that `read` turns back into the same config."""
-    plain = {field.name: getattr(config, field.name) for field in fields(config) if field.name != "model"}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in plain.items()]
-    lines += ["", "[model]"]
-    lines += [f"{name} = {json.dumps(value)}" for name, value in json.loads(config.model.to_json()).items()]
+    values = asdict(config)
+    tables = {name: values.pop(name) for name in ("model", "population")}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+    for title, table in tables.items():
+        lines += ["", f"[{title}]", *(f"{name} = {json.dumps(value)}" for name, value in table.items())]
     with replacing(path) as draft:
         draft.write_text("\n".join(lines) + "\n")
 

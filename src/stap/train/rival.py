@@ -19,7 +19,7 @@ from stap.evidence import COMPARED
 from stap.files import replacing
 from stap.predictors.gbdt import FEATURES, features
 from stap.terminal import Tick, quiet
-from stap.train.tables import Random, tabulate
+from stap.train.tasks.tables import Random, tabulate
 
 POSITIONS = 2500  # of a user
 TREES = 300
@@ -67,13 +67,13 @@ def train(
         booster.save_model(draft)
 
 
-def rows(log: Usages, rng: Random) -> tuple[NDArray[np.float32], Bools]:
+def rows(usages: Usages, rng: Random) -> tuple[NDArray[np.float32], Bools]:
     """(rows, FEATURES) of one person, position by position, and (rows,) whether the candidate came next."""
-    table = tabulate(log, rng, candidates=COMPARED)
+    table = tabulate(usages, rng, candidates=COMPARED)
     answered = np.flatnonzero((table.answer >= 0) & (table.answer < COMPARED))
     chosen = np.sort(rng.permutation(answered)[:POSITIONS])
-    context = table.context[chosen, np.where(table.at_open[chosen], 0, 1)]
-    every = features(table.statistics[chosen], table.rank[chosen], context)  # (positions, K, FEATURES)
+    moment = table.moment[chosen, np.where(table.at_open[chosen], 0, 1)]
+    every = features(table.statistics[chosen], table.rank[chosen], moment)  # (positions, K, FEATURES)
     present = table.candidate[chosen] >= 0
     came = np.arange(COMPARED) == table.answer[chosen, None]
     return every[present], came[present]

@@ -13,12 +13,15 @@ import torch
 from stap.errors import BadInput
 from stap.events import from_table
 from stap.model import weights
-from stap.train import checkpoint, loop, runlog
-from stap.train.config import TrainConfig, preset
-from stap.train.data import people
-from stap.train.distributed import World
-from stap.train.loop import learning_rate, train
-from stap.train.validate import validate
+from stap.train import checkpoint, journal
+from stap.train.config import TrainConfig
+from stap.train.parallel import World
+from stap.train.people import split
+from stap.train.presets import preset
+from stap.train.run import open_run, train
+from stap.train.step import Trainer, learning_rate
+from stap.train.tasks import Epoch
+from stap.train.tasks.paper import validate
 
 from .made import corpus, table
 
@@ -35,14 +38,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def losses(folder: Path) -> list[tuple[float, float]]:
-    return [(line["loss"], line["validation"]["loss"]) for line in runlog.read(folder / "log.jsonl")]
+    return [(line["loss"], line["validation"]["loss"]) for line in journal.read(folder / "log.jsonl")]
 
 
 def test_a_run_is_a_folder(finished: Path) -> None:
     names = {path.name for path in finished.iterdir()}
     assert names == {"config.toml", "users.json", "log.jsonl", "best.safetensors", "last.safetensors", "figures"}
     assert (finished / "figures" / "curve.png").read_bytes()[1:4] == b"PNG"
-    lines = runlog.read(finished / "log.jsonl")
+    lines = journal.read(finished / "log.jsonl")
     assert [line["epoch"] for line in lines] == [1, 2, 3]
     assert [line["context"] for line in lines] == [32, 32, 64]
 
@@ -57,7 +60,7 @@ def test_it_learns_by_heart_without_shuffling(tmp_path: Path) -> None:
     """And a fixed phi says nothing about other people: training loss falls, validation loss does not."""
     settings = replace(TINY, shuffle=False, epochs=25, curriculum=(), warmup_steps=0)
     train(PEOPLE, settings, tmp_path / "run", "log")
-    last = runlog.read(tmp_path / "run" / "log.jsonl")[-1]
+    last = journal.read(tmp_path / "run" / "log.jsonl")[-1]
     assert last["loss"] < 1.5
     assert last["validation"]["loss"] > 3  # chance is ln 32 = 3.47
 
@@ -66,14 +69,14 @@ def test_it_learns_by_heart_without_shuffling(tmp_path: Path) -> None:
 def test_shuffled_it_learns_what_carries_over_to_other_people(tmp_path: Path) -> None:
     """The tiny preset leaves the plateau: people it never saw, apps it never saw, far better than chance."""
     train(corpus(users=40, usages=150), replace(TINY, epochs=40), tmp_path / "run", "log")
-    first, *_, last = runlog.read(tmp_path / "run" / "log.jsonl")
+    first, *_, last = journal.read(tmp_path / "run" / "log.jsonl")
     assert first["loss"] > 3.3
     assert last["loss"] < 2
     assert last["validation"]["HR@1"] > 50  # a circle of 6 apps: chance is 17
 
 
 def test_the_best_is_the_one_with_the_lowest_validation_loss(finished: Path) -> None:
-    found = validate(weights.load(finished / "best.safetensors"), people(PEOPLE, TINY, "").validation, 0, ALONE)
+    found = validate(weights.load(finished / "best.safetensors"), split(PEOPLE, TINY, "").validation, 0, ALONE)
     assert found["loss"] == pytest.approx(min(loss for _, loss in losses(finished)), abs=1e-6)
 
 
@@ -84,21 +87,21 @@ def test_a_folder_with_a_run_is_not_overwritten(finished: Path) -> None:
 
 def test_a_stopped_run_goes_on_exactly(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped inside the second epoch; the losses and the weights are those of the run that never stopped."""
-    original, steps = loop.train_step, [0]
+    original, steps = Trainer.step, [0]
 
-    def interrupted(run: loop.Run, epoch: int, step: int) -> tuple[float, int, int]:
+    def interrupted(self: Trainer, epoch: Epoch, number: int, done: int) -> tuple[dict[str, float], int, int]:
         steps[0] += 1
         if steps[0] == 3:
             raise KeyboardInterrupt
-        return original(run, epoch, step)
+        return original(self, epoch, number, done)
 
-    monkeypatch.setattr(loop, "train_step", interrupted)
+    monkeypatch.setattr(Trainer, "step", interrupted)
     folder = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         train(PEOPLE, replace(TINY, checkpoint_seconds=0.0), folder, "log")
     with open(folder / "log.jsonl", "a") as file:
         file.write('{"epoch": 9, "torn off')
-    train(PEOPLE, TINY, folder, "log", resume=True)
+    train(PEOPLE, TINY, folder, "log", "resume")
     assert losses(folder) == losses(finished)
     one, two = weights.load(folder / "best.safetensors"), weights.load(finished / "best.safetensors")
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
@@ -106,11 +109,22 @@ def test_a_stopped_run_goes_on_exactly(finished: Path, tmp_path: Path, monkeypat
 
 def test_resuming_on_other_data_is_refused(finished: Path) -> None:
     with pytest.raises(BadInput, match="other data"):
-        train(corpus(seed=1), TINY, finished, "log", resume=True)
+        train(corpus(seed=1), TINY, finished, "log", "resume")
 
 
-def test_resume_without_a_run_starts_one(tmp_path: Path) -> None:
-    assert train(PEOPLE, replace(TINY, epochs=1), tmp_path / "new", "log", resume=True).epoch == 1
+def test_resuming_where_no_run_is_says_so(tmp_path: Path) -> None:
+    """A mistyped folder is not a reason to start anew; a cluster that does not know says so."""
+    with pytest.raises(BadInput, match=r"no run in it to resume.*--start-or-resume"):
+        train(PEOPLE, TINY, tmp_path / "mistyped", "log", "resume")
+    assert not (tmp_path / "mistyped").exists()
+    once = replace(TINY, epochs=1)
+    assert train(PEOPLE, once, tmp_path / "new", "log", "either").epoch == 1
+    assert train(PEOPLE, once, tmp_path / "new", "log", "either").epoch == 1
+
+
+def test_other_settings_are_refused_when_a_run_goes_on(finished: Path) -> None:
+    with pytest.raises(BadInput, match=r"its run has learning_rate = 0\.003, not 0\.5"):
+        train(PEOPLE, replace(TINY, learning_rate=0.5), finished, "log", "resume")
 
 
 def test_a_model_file_is_no_checkpoint(finished: Path, tmp_path: Path) -> None:
@@ -118,7 +132,7 @@ def test_a_model_file_is_no_checkpoint(finished: Path, tmp_path: Path) -> None:
     train(PEOPLE, replace(TINY, epochs=1), folder, "log")
     (folder / "last.safetensors").write_bytes((finished / "best.safetensors").read_bytes())
     with pytest.raises(BadInput, match="not a checkpoint"):
-        train(PEOPLE, TINY, folder, "log", resume=True)
+        train(PEOPLE, replace(TINY, epochs=1), folder, "log", "resume")
 
 
 def test_patience_ends_a_run(tmp_path: Path) -> None:
@@ -134,16 +148,9 @@ def test_patience_counts_where_it_validates(tmp_path: Path) -> None:
     assert done.best_epoch < done.epoch < 50
 
 
-def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="is no number; give a smaller learning_rate"):
+def test_a_loss_that_is_not_a_number_ends_the_run(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="is not a number; give a smaller learning_rate"):
         train(PEOPLE, replace(TINY, learning_rate=1e38, clip=0.0, tokens_per_batch=64), tmp_path / "run", "log")
-
-
-def test_a_run_of_the_recipe_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "recipe.json").write_text("{}")
-    with pytest.raises(BadInput, match="stap recipe"):
-        train(PEOPLE, TINY, tmp_path, "log")
-    assert [path.name for path in tmp_path.iterdir()] == ["recipe.json"]
 
 
 def test_torchrun_goes_on_with_its_own_run_only(
@@ -153,16 +160,16 @@ def test_torchrun_goes_on_with_its_own_run_only(
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     train(PEOPLE, replace(TINY, epochs=1), tmp_path / "own", "log")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    assert train(PEOPLE, TINY, tmp_path / "own", "log").epoch == 1
+    assert train(PEOPLE, replace(TINY, epochs=1), tmp_path / "own", "log").epoch == 1
     with pytest.raises(BadInput, match="there is a run in it"):
         train(PEOPLE, TINY, finished, "log")
 
 
 def after_a_step(settings: TrainConfig, folder: Path) -> tuple[float, dict[str, torch.Tensor]]:
     """The loss of one step, and the weights after it."""
-    run = loop.begin(PEOPLE, settings, folder, "log", False, ALONE)
-    loss, labels, _ = loop.train_step(run, 0, 0)
-    return loss / labels, dict(run.model.state_dict())
+    run = open_run(PEOPLE, settings, folder, "log", "new", ALONE)
+    sums, labels, _ = run.trainer.step(run.task.epoch(0, 0), 0, 0)
+    return sums["loss"] / labels, dict(run.trainer.model.state_dict())
 
 
 def test_gradients_do_not_depend_on_the_pieces(tmp_path: Path) -> None:
@@ -175,11 +182,15 @@ def test_gradients_do_not_depend_on_the_pieces(tmp_path: Path) -> None:
 
 
 def test_learning_rates() -> None:
-    settings = replace(TINY, learning_rate=1.0, warmup_steps=4, decay="cosine")
+    settings = replace(TINY, learning_rate=1.0, warmup_steps=4, decay="cosine after warm-up")
     assert [learning_rate(settings, step, 104) for step in (0, 1, 3)] == [0.25, 0.5, 1.0]
     assert learning_rate(settings, 54, 104) == pytest.approx(0.55)
     assert learning_rate(settings, 104, 104) == pytest.approx(0.1)
     assert learning_rate(replace(settings, decay="none"), 104, 104) == 1.0
+    whole = replace(settings, decay="cosine", decay_to=0.03)
+    assert learning_rate(whole, 0, 100) == pytest.approx(0.25)
+    assert learning_rate(whole, 50, 100) == pytest.approx(0.515)
+    assert learning_rate(replace(whole, start="m.safetensors"), 50, 100) == pytest.approx(0.2575)
 
 
 def test_bf16_trains(tmp_path: Path) -> None:
@@ -191,8 +202,9 @@ def test_bf16_trains(tmp_path: Path) -> None:
 
 def test_a_checkpoint_gives_back_the_optimiser(finished: Path) -> None:
     header = weights.read_header(finished / "last.safetensors")
-    assert sum(name.startswith(checkpoint.MOMENTS["AdamW"]) for name in header.tensors) == 2 * len(TINY.model.tensors())
-    run = loop.begin(PEOPLE, TINY, finished, "log", True, ALONE)
-    moments = [float(run.optimiser.state[p]["exp_avg_sq"].sum()) for p in run.model.parameters()]
-    assert np.all(np.array(moments) > 0)
-    assert {float(run.optimiser.state[p]["step"]) for p in run.model.parameters()} == {float(run.progress.steps)}
+    assert sum(name.startswith(checkpoint.MEMORY["AdamW"]) for name in header.tensors) == 2 * len(TINY.model.tensors())
+    run = open_run(PEOPLE, TINY, finished, "log", "resume", ALONE)
+    (optimiser,), parameters = run.trainer.moving, list(run.trainer.model.parameters())
+    sizes = [float(optimiser.state[p]["exp_avg_sq"].sum()) for p in parameters]
+    assert np.all(np.array(sizes) > 0)
+    assert {float(optimiser.state[p]["step"]) for p in parameters} == {float(run.progress.steps)}

@@ -1,4 +1,4 @@
-"""Training with evidence: tables, windows, phi, the recipe's run folder, adapting to one person."""
+"""The shipped task: tables, windows, phi, who comes up, its run folder; adapting to one person."""
 
 from __future__ import annotations
 
@@ -22,12 +22,39 @@ from stap.model import weights
 from stap.model.export import export
 from stap.predictors.blend import Blend
 from stap.reference.session import Stap
-from stap.train import adapt, fused
-from stap.train.checkpoint import Progress
-from stap.train.folds import hold_out
-from stap.train.population import Population
-from stap.train.recipe import PARTS, TINY, Recipe, without
-from stap.train.tables import SKIPPED, collate, draw_phi, tabulate, windows
+from stap.train import adapt
+from stap.train.config import Population as Mix
+from stap.train.config import TrainConfig
+from stap.train.people import hold_out
+from stap.train.presets import WITHOUT, preset, without
+from stap.train.run import train
+from stap.train.step import Trainer
+from stap.train.tasks import Epoch
+from stap.train.tasks.population import Member, Population
+from stap.train.tasks.shipped import Objective, Round, Shipped
+from stap.train.tasks.tables import SKIPPED, tabulate
+from stap.windows import cut
+from train.made import SHIPPED as TINY
+
+PARTS = [part for part in WITHOUT if part not in ("curriculum", "clipping")]
+
+
+def mixed(settings: TrainConfig = TINY, **mix: object) -> TrainConfig:
+    return replace(settings, population=replace(settings.population, **mix))  # type: ignore[arg-type]
+
+
+def members(people: Corpus, settings: TrainConfig, number: int = 0, view: Corpus | None = None) -> list[Member]:
+    return Population(people, settings, view).round(number, True, np.random.default_rng(number))
+
+
+def round_of(people: Corpus, settings: TrainConfig, number: int = 0) -> Round:
+    rng = np.random.default_rng(number)
+    return Round.of(settings, number, Population(people, settings).round(number, True, rng), rng, 10**6)
+
+
+def run_model(people: Corpus, settings: TrainConfig, folder: Path) -> Path:
+    train(people, settings, folder, "log")
+    return folder / "model.safetensors"
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +64,8 @@ def people() -> Corpus:
 
 @pytest.fixture(scope="module")
 def run(people: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("recipe") / "run"
-    fused.train(people, replace(TINY, fold="1/3"), folder)
+    folder = tmp_path_factory.mktemp("shipped") / "run"
+    train(people, replace(TINY, fold="1/3"), folder, "log")
     return folder
 
 
@@ -59,99 +86,108 @@ def test_answers_are_what_came_next(people: Corpus) -> None:
         assert log.app[usage] not in table.candidate[usage]
 
 
-@given(st.integers(0, 10_000), st.integers(8, 80))
+@given(st.integers(0, 10_000), st.integers(4, 40))
 @settings(max_examples=25, deadline=None)
-def test_windows_part_every_usage_once(seed: int, usages: int) -> None:
-    tables = [tabulate(log, np.random.default_rng(1)) for log in prior.people(2, seed=8, usages=(60, 90)).everybody()]
-    cut = windows(tables, usages, np.random.default_rng(seed), least=1)
-    for table in tables:
-        own = sorted((low, high) for one, low, high in cut if one is table)
-        assert [low for low, _ in own] == [0, *(high for _, high in own[:-1])]
-        assert own[-1][1] == len(table)
-        assert max(high - low for low, high in own) <= usages
+def test_windows_part_every_usage_once(seed: int, half: int) -> None:
+    corpus = prior.people(2, seed=8, usages=(60, 90))
+    windows = cut(corpus, 2 * half, np.random.default_rng(seed).integers(1, half + 1, 2))
+    for user in range(2):
+        own = np.flatnonzero(windows.user == user)
+        low, high = windows.first[own], windows.first[own] + windows.usages[own]
+        assert low.tolist() == [corpus.offsets[user], *high[:-1]]
+        assert high[-1] == corpus.offsets[user + 1]
+        assert windows.usages[own].max() <= half
 
 
-@given(st.integers(0, 10_000))
+@given(st.integers(0, 10_000), st.sampled_from([8, 12, 64]))
 @settings(max_examples=25, deadline=None)
-def test_phi_gives_a_windows_apps_different_indices(seed: int) -> None:
-    (log,) = prior.people(1, seed=8, usages=(60, 90)).everybody()
-    table = tabulate(log, np.random.default_rng(1))
-    phi = draw_phi(table, 10, 40, 64, np.random.default_rng(seed))
-    held = phi[phi >= 0]
-    assert len(set(held.tolist())) == len(held) == min(table.apps, 64)
-    assert (phi[np.unique(table.app[10:40])] >= 0).all()
+def test_phi_gives_a_windows_apps_different_indices(seed: int, vocabulary: int) -> None:
+    """Also where a person has more apps than there are indices: then others have none."""
+    people = prior.people(2, seed=8, usages=(60, 90))
+    small = replace(TINY.model, vocabulary=vocabulary, context=16)
+    made = round_of(people, mixed(replace(TINY, model=small, seed=seed), augmented=0.0, prior_share=0.0))
+    which = made.order[:4]
+    row, here = made.windows.rows(which)
+    for phi, window, rows, inside in zip(made.phi(made.windows, which), which, row, here, strict=True):
+        own = phi[np.unique(made.corpus.app[rows[inside]])]
+        assert len(set(own.tolist())) == len(own)
+        assert (own >= 0).all()
+        apps = int(made.corpus.app_counts[made.windows.user[window]])
+        assert (phi[:apps] >= 0).sum() == min(apps, vocabulary)
 
 
 def test_padding_and_company_change_nothing(people: Corpus) -> None:
-    recipe = replace(TINY, real=False)
-    population = Population(people, recipe)
-    model = fused.build(recipe, population).eval()
+    task = Shipped(people, mixed(augmented=0.0, prior_share=0.0))
+    model = task.build().eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(0)))
-    tables = [tabulate(log, np.random.default_rng(2)) for log in people.everybody()]
-    short, long = (tables[0], 5, 15), (tables[1], 0, 32)
+    made = round_of(people, task.settings)
+    short, long = int(made.windows.usages.argmin()), int(made.windows.usages.argmax())
 
-    def scores(*chosen: tuple[object, int, int]) -> torch.Tensor:
-        moments = collate(chosen, recipe.model.vocabulary, np.random.default_rng(3))  # type: ignore[arg-type]
+    def scores(*which: int) -> torch.Tensor:
         with torch.inference_mode():
-            return fused.answers(model, moments, recipe).scores
+            return Objective(model).scores(*made.tensors(np.array(which)))[0]
 
     alone = scores(short)
-    together = scores(short, long)
-    torch.testing.assert_close(together[: len(alone)], alone, rtol=1e-4, atol=1e-4)
+    assert len(alone) < 32
+    torch.testing.assert_close(scores(short, long)[: len(alone)], alone, rtol=1e-4, atol=1e-4)
+
+
+def test_labels_are_counted_as_the_objective_sums_them(people: Corpus) -> None:
+    for wanted in (mixed(), without(TINY, "evidence")):
+        made = round_of(people, wanted)
+        which = made.batch(0)
+        scores, _, answer = Objective(Shipped(people, wanted).build()).scores(*made.tensors(which))
+        assert made.labels(which) == int((answer < scores.shape[1]).sum())
 
 
 def test_newcomers_have_no_past(people: Corpus) -> None:
     """Their share of the usages is as asked, and their evidence is that of a log which begins there."""
-    recipe = replace(TINY, prior_share=0.0, new_share=0.4, augmented=0.0)
-    tables = {id(table): table for table, _, _ in Population(people, recipe).windows(0, True)}.values()
-    begins = set(people.start[people.offsets[:-1]])
-    new = [table for table in tables if table.minutes[0, 0] not in begins]
-    assert 0.35 < sum(map(len, new)) / sum(map(len, tables)) < 0.46
-    for table in new[:5]:
-        assert 40 <= len(table) < 256
-        assert table.app[0] == 0
-        assert (table.candidate[0] < 0).all()  # the current app is all that is known, and nobody opens it again
+    everybody = members(people, mixed(prior_share=0.0, new_share=0.4, augmented=0.0))
+    new = everybody[len(people.users) :]
+    assert 0.35 < sum(len(m.table) for m in new) / sum(len(m.table) for m in everybody) < 0.46
+    for member in new[:5]:
+        assert 40 <= len(member.table) < 256
+        assert member.usages.app[0] == 0
+        assert (member.table.candidate[0] < 0).all()  # the current app is all that is known, and nobody opens it again
 
 
 def test_a_view_is_of_those_who_train(people: Corpus) -> None:
     """The other logger's records stand in for a person; nobody comes in by them."""
     later = replace(people, start=people.start + 1e6, end=people.end + 1e6)
-    recipe = replace(TINY, prior_share=0.0, augmented=0.0, view_share=1.0)
+    wanted = mixed(prior_share=0.0, augmented=0.0, view_share=1.0, new_share=0.0)
     some, other = people.select(np.array([0, 1])), later.select(np.array([1, 2]))
-    first = {
-        table.minutes[0, 0] for table, _, _ in Population(some, replace(recipe, new_share=0.0), other).windows(0, True)
+    assert {member.usages.start[0] for member in members(some, wanted, view=other)} == {
+        people.start[0],
+        later.start[later.offsets[1]],
     }
-    assert first == {people.start[0], later.start[later.offsets[1]]}
-    without_ = Population(some, without(replace(recipe, new_share=0.0), "view"), other).windows(0, True)
-    assert {table.minutes[0, 0] for table, _, _ in without_} == {some.start[0], some.start[some.offsets[1]]}
+    plain = members(some, without(wanted, "view"), view=other)
+    assert {member.usages.start[0] for member in plain} == {some.start[0], some.start[some.offsets[1]]}
 
 
 def test_interruptions_come_to_changed_logs_only(people: Corpus) -> None:
-    recipe = replace(TINY, prior_share=0.0, new_share=0.0, interrupted=1.0, instants=0.0)
+    wanted = mixed(prior_share=0.0, new_share=0.0, interrupted=1.0, instants=0.0, augmented=1.0)
 
-    def usages(recipe: Recipe) -> int:
-        windows = Population(people, recipe).windows(0, True)
-        return sum(map(len, {id(table): table for table, _, _ in windows}.values()))
+    def usages(settings: TrainConfig) -> int:
+        return sum(len(member.table) for member in members(people, settings))
 
-    assert usages(replace(recipe, augmented=1.0)) > usages(without(replace(recipe, augmented=1.0), "interruptions"))
-    assert usages(replace(recipe, augmented=0.0)) == len(people.app)
+    assert usages(wanted) > usages(without(wanted, "interruptions"))
+    assert usages(mixed(wanted, augmented=0.0)) == len(people.app)
 
 
 def test_some_logs_come_without_closes(people: Corpus) -> None:
-    recipe = replace(TINY, prior_share=0.0, new_share=0.0, augmented=0.0, instants=1.0)
-    tables = [table for number in range(4) for table, _, _ in Population(people, recipe).windows(number, True)]
-    assert all((table.minutes[:, 0] == table.minutes[:, 1]).all() for table in tables)
-    assert {bool(table.at_open.all()) for table in tables} == {True, False}
-    with_closes = Population(people, without(recipe, "instants")).windows(0, True)
-    assert all((table.minutes[:, 0] < table.minutes[:, 1]).any() for table, _, _ in with_closes)
+    wanted = mixed(prior_share=0.0, new_share=0.0, augmented=0.0, instants=1.0)
+    everybody = [member for number in range(4) for member in members(people, wanted, number)]
+    assert all((member.usages.start == member.usages.end).all() for member in everybody)
+    assert {bool(member.table.at_open.all()) for member in everybody} == {True, False}
+    with_closes = members(people, without(wanted, "instants"))
+    assert all((member.usages.start < member.usages.end).any() for member in with_closes)
 
 
 def test_a_fresh_model_is_the_blend(people: Corpus, tmp_path: Path) -> None:
     """Before training, the ranking of the known apps is the blend's own."""
-    recipe = replace(TINY, real=False)
-    model = fused.build(recipe, Population(people, recipe))
+    model = Shipped(people, mixed(real=False)).build()
     torch.nn.init.zeros_(model.head.weight)
     weights.save(model, tmp_path / "fresh.safetensors")
     engine = EngineModel(tmp_path / "fresh.safetensors").predictor()
@@ -168,73 +204,64 @@ def test_run_folder(run: Path, people: Corpus) -> None:
     split = json.loads((run / "users.json").read_text())
     assert sorted(split["training"] + split["testing"]) == sorted(people.users)
     assert len(split["testing"]) == 2
-    (line,) = [json.loads(text) for text in (run / "log.jsonl").read_text().splitlines()]
-    assert line["epoch"] == TINY.steps
+    *_, last = [json.loads(text) for text in (run / "log.jsonl").read_text().splitlines()]
+    assert last["steps"] == TINY.population.steps
+    assert last["blend"] > 0
     assert weights.read_config(run / "model.safetensors") == TINY.model
+    assert (run / "figures" / "curve.png").read_bytes()[1:4] == b"PNG"
 
 
 def test_a_run_is_never_overwritten(run: Path, people: Corpus) -> None:
     with pytest.raises(BadInput, match="there is a run in it"):
-        fused.train(people, replace(TINY, fold="1/3"), run)
-    with pytest.raises(BadInput, match="other settings"):
-        fused.train(people, TINY, run, resume=True)
+        train(people, replace(TINY, fold="1/3"), run, "log")
+    with pytest.raises(BadInput, match="its run has fold = '1/3', not ''"):
+        train(people, TINY, run, "log", "resume")
     with pytest.raises(BadInput, match="other data"):
-        fused.train(people, replace(TINY, fold="1/3"), run, resume=True, view=people)
+        train(people, replace(TINY, fold="1/3"), run, "log", "resume", view=people)
 
 
 def test_resumed_is_uninterrupted(run: Path, people: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped in the middle, after a checkpoint, and gone on: the same tensors, to the last bit."""
-    recipe = replace(TINY, fold="1/3", checkpoint_seconds=0.0)
-    monkeypatch.setattr(fused, "LOG_EVERY", 7)
-    whole = fused.train(people, recipe, tmp_path / "whole")
-    step = fused._step
-    calls = 0
+    settings, step, calls = replace(TINY, fold="1/3", checkpoint_seconds=0.0), Trainer.step, 0
 
-    def dies(*arguments: object) -> tuple[float, float]:
+    def dies(self: Trainer, epoch: Epoch, number: int, done: int) -> tuple[dict[str, float], int, int]:
         nonlocal calls
         calls += 1
         if calls == 18:
             raise KeyboardInterrupt
-        return step(*arguments)  # type: ignore[arg-type]
+        return step(self, epoch, number, done)
 
-    monkeypatch.setattr(fused, "_step", dies)
+    monkeypatch.setattr(Trainer, "step", dies)
     with pytest.raises(KeyboardInterrupt):
-        fused.train(people, recipe, tmp_path / "broken")
-    monkeypatch.setattr(fused, "_step", step)
-    again = fused.train(people, recipe, tmp_path / "broken", resume=True)
-    first, second = load_file(whole), load_file(again)
+        train(people, settings, tmp_path / "broken", "log")
+    monkeypatch.setattr(Trainer, "step", step)
+    train(people, settings, tmp_path / "broken", "log", "resume")
+    first, second = (load_file(folder / "model.safetensors") for folder in (run, tmp_path / "broken"))
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_resumed_at_the_end_of_the_prior_it_meets_the_same_people(people: Corpus) -> None:
-    """A checkpoint may fall on any step; also on the one after which real people come in."""
-    recipe = replace(TINY, steps=6, prior_steps=3, windows_per_step=4)
-    population = Population(people, recipe)
-
-    def met(progress: Progress, steps: int) -> list[list[tuple[float, int, int]]]:
-        found = []
-        stream = fused.feed(population, progress, recipe)
-        for _ in range(steps):
-            chosen, progress.epoch, progress.step = next(stream)
-            progress.steps += 1
-            found.append([(float(table.minutes[0, 0]), low, high) for table, low, high in chosen])
-        return found
-
-    whole = met(Progress(""), 6)
-    for stop in range(1, 6):
-        progress = Progress("")
-        assert met(progress, stop) + met(progress, 6 - stop) == whole, stop
+def test_real_people_come_in_when_the_prior_is_done(people: Corpus) -> None:
+    """A round on the prior alone is cut short there, also when a run was resumed in it."""
+    task = Shipped(people, mixed(steps=9, prior_steps=3))
+    first, second = task.epoch(0, 0), task.epoch(1, 3)
+    assert len(first) == 3
+    assert len(second) == 6
+    assert first.person.min() >= len(people.users)
+    assert second.person.min() == 0
+    again = task.epoch(0, 0)
+    assert again.order.tolist() == first.order.tolist()
 
 
 def test_without_shuffle_a_person_keeps_one_phi(people: Corpus) -> None:
-    recipe = replace(TINY, prior_share=0.0, new_share=0.0, augmented=0.0, shuffle=False)
+    wanted = without(mixed(prior_share=0.0, new_share=0.0, augmented=0.0), "shuffle")
     of_app: dict[tuple[int, int], set[int]] = {}
-    for round_number in (0, 1):
-        for window in Population(people, recipe).windows(round_number, True):
-            table, low, high = window
-            moments = collate([window], 64, np.random.default_rng(round_number), shuffle=False)
-            for code, index in zip(table.app[low:high].tolist(), moments.app[0, ::2].tolist(), strict=True):
-                of_app.setdefault((table.person, code), set()).add(index)
+    for number in (0, 1):
+        made = round_of(people, wanted, number)
+        for window in made.order:
+            (app, *_), (row, here) = made.tensors(np.array([window])), made.windows.rows(np.array([window]))
+            codes, person = made.corpus.app[row[here]], int(made.person[made.windows.user[window]])
+            for code, index in zip(codes.tolist(), app[0, ::2].tolist(), strict=False):
+                of_app.setdefault((person, code), set()).add(index)
     assert {person for person, _ in of_app} == set(range(len(people.users)))
     assert all(len(indices) == 1 for indices in of_app.values())
     first = {next(iter(of_app[person, 0])) for person in range(len(people.users))}
@@ -243,22 +270,17 @@ def test_without_shuffle_a_person_keeps_one_phi(people: Corpus) -> None:
 
 def test_what_cannot_be_trained_leaves_no_run(people: Corpus, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot read it"):
-        fused.train(people, replace(TINY, start=str(tmp_path / "nowhere")), tmp_path / "run")
+        train(people, replace(TINY, start=str(tmp_path / "nowhere")), tmp_path / "run", "log")
     assert not (tmp_path / "run").exists()
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "config.toml").write_text("")
-    with pytest.raises(BadInput, match="stap train"):
-        fused.train(people, TINY, tmp_path / "other")
     brief = prior.people(1, seed=4, usages=(2, 3))
     with pytest.raises(BadInput, match="nothing to learn from"):
-        fused.train(brief, without(replace(TINY, prior_steps=0, new_share=0.0), "prior"), tmp_path / "brief")
+        train(brief, mixed(prior_steps=0, prior_share=0.0, new_share=0.0), tmp_path / "brief", "log")
     assert not (tmp_path / "brief").exists()
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_can_be_left_out(part: str, people: Corpus, tmp_path: Path) -> None:
-    recipe = without(replace(TINY, steps=3, prior_steps=1, prior_people=3), part)
-    path = fused.train(people, recipe, tmp_path / "run")
+    path = run_model(people, without(mixed(steps=3, prior_steps=1, prior_people=3), part), tmp_path / "run")
     predictor = EngineModel(path).predictor()
     for pair in people.events(0, slice(0, 20)):
         for event in pair:
@@ -267,7 +289,7 @@ def test_every_part_can_be_left_out(part: str, people: Corpus, tmp_path: Path) -
 
 
 def test_without_the_transformer_its_state_is_not_heard(people: Corpus, tmp_path: Path) -> None:
-    path = fused.train(people, without(replace(TINY, steps=3, prior_steps=1), "transformer"), tmp_path / "run")
+    path = run_model(people, without(mixed(steps=3, prior_steps=1), "transformer"), tmp_path / "run")
     model = weights.load(path)
     assert model.evidence is not None
     with torch.no_grad():
@@ -283,10 +305,12 @@ def test_without_the_transformer_its_state_is_not_heard(people: Corpus, tmp_path
 
 
 def test_unknown_part_and_impossible_steps_are_refused() -> None:
-    with pytest.raises(BadInput, match="no part"):
-        without(Recipe(), "luck")
+    with pytest.raises(BadInput, match="no part 'luck'"):
+        without(TINY, "luck")
+    with pytest.raises(BadInput, match=r"no part 'prior'.*choose one of shuffle, context$"):
+        without(preset("paper"), "prior")
     with pytest.raises(BadInput, match="steps"):
-        Recipe(steps=10, prior_steps=20)
+        Mix(steps=10, prior_steps=20)
 
 
 def test_folds_hold_everybody_out_once(people: Corpus) -> None:
@@ -350,14 +374,14 @@ def test_adapting_needs_a_person_and_a_head(run: Path, tmp_path: Path, people: C
         adapt.adapt(run / "model.safetensors", _person(100), tmp_path / "a.safetensors", "log")
     with pytest.raises(BadInput, match="users in it"):
         adapt.adapt(run / "model.safetensors", people, tmp_path / "a.safetensors", "log")
-    pure = fused.train(people, without(replace(TINY, steps=1, prior_steps=1), "evidence"), tmp_path / "pure")
+    pure = run_model(people, without(mixed(steps=1, prior_steps=1), "evidence"), tmp_path / "pure")
     with pytest.raises(BadInput, match="no small parts"):
         adapt.adapt(pure, _person(500), tmp_path / "a.safetensors", "log")
 
 
 def test_who_always_trains_is_never_held_out(people: Corpus) -> None:
     """The others are dealt out as if these were not there."""
-    always = ",".join(people.users[:2])
+    always = people.users[:2]
     others = people.select(np.arange(2, len(people.users)))
     for k in (1, 2):
         training, testing = hold_out(people, f"{k}/2", 0, always)
@@ -365,4 +389,4 @@ def test_who_always_trains_is_never_held_out(people: Corpus) -> None:
         assert set(training.users) | set(testing.users) == set(people.users)
         assert set(people.users[:2]) <= set(training.users)
     with pytest.raises(BadInput, match="no user 'nobody'"):
-        hold_out(people, "1/2", 0, "nobody")
+        hold_out(people, "1/2", 0, ["nobody"])

@@ -35,26 +35,30 @@ def rewind(path: Path, epoch: int) -> None:
 
 
 def draw_curve(lines: list[dict[str, Any]], path: Path, chance: float) -> None:
-    """Loss above, HR@1 below, by minutes of training; the shades are the curriculum's context lengths."""
+    """The loss, and where people validate their hits below, by minutes; the shades are the contexts' lengths."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 5), layout="constrained")
-    loss, hits = figure.subplots(2, 1, sharex=True)
-    minutes = [line["seconds"] / 60 for line in lines]
     checked = [line for line in lines if line["validation"]]
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    axes = figure.subplots(2 if checked else 1, 1, sharex=True, squeeze=False)[:, 0]
+    minutes = [line["seconds"] / 60 for line in lines]
     when = [line["seconds"] / 60 for line in checked]
-    loss.axhline(chance, color="0.6", linewidth=0.8, linestyle=":")
-    loss.annotate("chance", (0.5, chance), xycoords=("axes fraction", "data"), color="0.5", fontsize=8, va="bottom")
+    loss = axes[0]
     loss.plot(minutes, [line["loss"] for line in lines], label="training")
-    loss.plot(when, [line["validation"]["loss"] for line in checked], label="validation")
+    if lines and "blend" in lines[0]:
+        loss.plot(minutes, [line["blend"] for line in lines], label="the blend alone", color="0.5", linestyle="--")
+    if checked:
+        loss.axhline(chance, color="0.6", linewidth=0.8, linestyle=":")
+        loss.annotate("chance", (0.5, chance), xycoords=("axes fraction", "data"), color="0.5", fontsize=8, va="bottom")
+        loss.plot(when, [line["validation"]["loss"] for line in checked], label="validation")
+        for colour, metric in (("C1", "HR@1"), ("C2", "HR@5")):
+            axes[1].plot(when, [line["validation"][metric] for line in checked], color=colour, label=metric)
+        axes[1].set_ylabel("validation, percent")
+        axes[1].legend(frameon=False, loc="lower right")
     loss.set_ylabel("cross-entropy")
     loss.legend(frameon=False, loc="center right")
-    hits.plot(when, [line["validation"]["HR@1"] for line in checked], color="C1", label="HR@1")
-    hits.plot(when, [line["validation"]["HR@5"] for line in checked], color="C2", label="HR@5")
-    hits.set_ylabel("validation, percent")
-    hits.set_xlabel("minutes of training")
-    hits.legend(frameon=False, loc="lower right")
-    _shade_contexts(lines, (loss, hits))
+    axes[-1].set_xlabel("minutes of training")
+    _shade_contexts(lines, tuple(axes))
     path.parent.mkdir(exist_ok=True)
     with replacing(path) as draft:
         figure.savefig(draft, format="png", dpi=100)

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from stap.model.transformer import Transformer
-from stap.train.config import preset
-from stap.train.replicas import EVENTS, Replicas
+from stap.train.parallel import EVENTS, Replicas
+from stap.train.presets import preset
 
 MODEL = preset("tiny").model
 
@@ -36,10 +36,10 @@ def part(number: int) -> tuple[Tensor, ...]:
     return app, app % 2, torch.arange(32.0, dtype=torch.float64).view(2, 16), app.float() % 24
 
 
-def work(forward: Callable[..., Any], number: int) -> float:
-    loss = forward(*part(number)).square().sum()
-    loss.backward()
-    return float(loss.detach())
+def work(forward: Callable[..., Any], number: int) -> Tensor:
+    loss: Tensor = forward(*part(number)).square().sum()[None]
+    torch.autograd.backward(loss)
+    return loss.detach()
 
 
 def gradients(model: Transformer) -> list[Tensor]:
@@ -52,7 +52,7 @@ def test_threads_add_up_to_one(three_threads: None) -> None:
     total = replicas.add_up(work)
     found = gradients(model)
     model.zero_grad()
-    assert total == pytest.approx(sum(work(model, number) for number in range(3)), rel=1e-6)
+    assert float(total) == pytest.approx(sum(float(work(model, number)) for number in range(3)), rel=1e-6)
     for one, other in zip(found, gradients(model), strict=True):
         assert torch.allclose(one, other, rtol=1e-4, atol=1e-4)
 

@@ -1,0 +1,94 @@
+"""Who trains, who validates and who is held out, by user: the same people for the model and for its rival."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stap.errors import BadInput
+from stap.events import NO_LABEL, Corpus
+from stap.windows import filter_users, split_users
+
+if TYPE_CHECKING:
+    from stap.train.config import TrainConfig
+
+
+@dataclass(frozen=True)
+class People:
+    """The users of a run, apart."""
+
+    training: Corpus
+    validation: Corpus
+    testing: Corpus
+
+    def names(self) -> dict[str, list[str]]:
+        return {part: list(getattr(self, part).users) for part in ("training", "validation", "testing")}
+
+
+def parse_fold(fold: str) -> tuple[int, int]:
+    """ "2/5" -> (2, 5)"""
+    matched = re.fullmatch(r"(\d{1,3})/(\d{1,3})", fold)
+    if not matched or not 1 <= int(matched[1]) <= int(matched[2]) or int(matched[2]) < 2:
+        raise BadInput("--fold", f"{fold!r} is not a fold", "write 1/5 to 5/5 for the fifths")
+    return int(matched[1]), int(matched[2])
+
+
+def hold_out(corpus: Corpus, fold: str, seed: int = 0, always: Sequence[str] = ()) -> tuple[Corpus, Corpus]:
+    """(training, held out); without a fold everybody trains. `always`: users who are never held out."""
+    everybody = np.arange(len(corpus.users))
+    if missing := sorted(set(always) - set(corpus.users)):
+        some = ", ".join(corpus.users[:5]) + (", ..." if len(corpus.users) > 5 else "")
+        raise BadInput("--always", f"no user {missing[0]!r} in the log", f"its users are {some}")
+    if not fold:
+        return corpus, corpus.select(everybody[:0])
+    number, parts = parse_fold(fold)
+    others = np.array([n for n, name in enumerate(corpus.users) if name not in always], np.int64)
+    if parts > len(others):
+        raise BadInput("--fold", f"{parts} folds of {len(others)} users", "give more logs, or fewer folds")
+    out = others[split_users(len(others), [1] * parts, seed)[number - 1]]
+    return corpus.select(np.setdiff1d(everybody, out)), corpus.select(np.sort(out))
+
+
+def split(corpus: Corpus, config: TrainConfig, where: str) -> People:
+    """Leave out who has too many apps, hold a fold out, split the rest; says what to do where too few are left."""
+    fits = filter_users(corpus, config.model.vocabulary)
+    if not fits.users:
+        why = f"every user has more than {config.model.vocabulary} distinct apps"
+        raise BadInput(where, why, "raise model.vocabulary with --config, or import without --keep-system")
+    rest, testing = hold_out(fits, config.fold, config.seed, config.always)
+    if len(rest.users) < len(config.split):
+        raise _too_few(where, len(rest.users), len(corpus.users) - len(fits.users), config)
+    seed = config.seed + (len(config.split) == 2)  # another one than the folds'
+    parts = split_users(len(rest.users), config.split, seed)
+    for empty in (number for number, part in enumerate(parts) if not len(part)):  # so few that their share is nobody
+        largest = max(range(len(parts)), key=lambda number: len(parts[number]))
+        parts[largest], parts[empty] = parts[largest][:-1], parts[largest][-1:]
+    training, validation, *tested = (rest.select(part) for part in parts)
+    for part in (training, validation):
+        if not (part.label != NO_LABEL).any():
+            raise BadInput(where, "its users have one usage each", "give longer logs")
+    return People(training, validation, tested[0] if tested else testing)
+
+
+def _too_few(where: str, left: int, dropped: int, config: TrainConfig) -> BadInput:
+    why = f"{left} user{'s' * (left != 1)} to train on"
+    number = {2: "two", 3: "three"}[len(config.split)]
+    remedy = f"training and validation need different people, so at least {number}: repeat --data with more logs"
+    if dropped:
+        why += f", {dropped} more with over {config.model.vocabulary} distinct apps left out"
+        remedy += ", or raise model.vocabulary with --config"
+    return BadInput(where, why, remedy)
+
+
+def fingerprint(*corpora: Corpus) -> str:
+    """Two corpora with the same one train the same: guards a resumed run against other data."""
+    digest = hashlib.sha256()
+    for corpus in corpora:
+        for array in (corpus.offsets, corpus.app, corpus.start, corpus.end):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,154 @@
+"""Where a run's settings come from: a preset, less one of its parts, changed by a file and by the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from stap.errors import BadInput
+from stap.model.config import ModelConfig
+from stap.train import config
+from stap.train.config import TrainConfig
+
+PRESETS = {
+    "shipped": TrainConfig(
+        task="shipped",
+        model=ModelConfig(
+            context=512,
+            dim=64,
+            layers=2,
+            heads=4,
+            hidden=128,
+            query_key_norm=True,
+            ordinal_heads=2,
+            evidence=128,
+            candidate_heads=4,
+        ),
+        tokens_per_batch=5_120,
+        tokens_at_once=5_120,
+        learning_rate=3e-3,
+        muon=5.0,
+        weight_decay=0.02,
+        beta2=0.98,
+        warmup_steps=50,
+        decay="cosine",
+        decay_to=0.03,
+        clip=1.0,
+        average=0.99,
+        precision="fp32",
+    ),
+    "paper": TrainConfig(),
+    # Leaves the plateau within minutes on two cores.
+    "small": TrainConfig(
+        model=ModelConfig(context=512, dim=128, layers=4, hidden=256, query_key_norm=True),
+        epochs=120,
+        curriculum=((128, 12), (256, 12)),
+        tokens_per_batch=8_192,
+        learning_rate=2e-3,
+        warmup_steps=40,
+        decay="cosine after warm-up",
+        clip=1.0,
+        patience=30,
+    ),
+    # For tests: it takes seconds, and learns nothing worth using.
+    "tiny": TrainConfig(
+        model=ModelConfig(vocabulary=32, context=64, dim=32, layers=2, heads=2, hidden=64, query_key_norm=True),
+        epochs=4,
+        curriculum=((32, 2),),
+        tokens_per_batch=1_024,
+        tokens_at_once=512,
+        learning_rate=3e-3,
+        warmup_steps=5,
+        clip=1.0,
+    ),
+}
+
+# What it takes to leave each part out; a dot reaches into a table of settings.
+WITHOUT: dict[str, dict[str, Any]] = {
+    "evidence": {"model.evidence": 0, "model.candidate_heads": 0},
+    "comparison": {"model.candidate_heads": 0},
+    "transformer": {"population.transformer": False},
+    "shuffle": {"shuffle": False},
+    "prior": {"population.prior_steps": 0, "population.prior_share": 0.0},
+    "real": {"population.real": False},
+    "context": {"model.context": 32},
+    "augmentation": {"population.augmented": 0.0},
+    "interruptions": {"population.interrupted": 0.0},
+    "instants": {"population.instants": 0.0},
+    "newcomers": {"population.new_share": 0.0},
+    "view": {"population.view_share": 0.0},
+    "muon": {"muon": 0.0},
+    "averaging": {"average": 0.0},
+    "curriculum": {"curriculum": ()},
+    "clipping": {"clip": 0.0},
+}
+
+
+def preset(name: str) -> TrainConfig:
+    if name not in PRESETS:
+        raise BadInput("--preset", f"no preset {name!r}", f"choose one of {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def without(settings: TrainConfig, part: str) -> TrainConfig:
+    """The same settings with one part taken away: a row of an ablation table."""
+    changes: dict[str, Any] = {}
+    for path, value in WITHOUT.get(part, {}).items():
+        table, _, name = path.rpartition(".")
+        changes[table] = changes.get(table, {}) | {name: value}
+    own = changes.pop("", {})
+    for table, values in changes.items():
+        own[table] = replace(getattr(settings, table), **values)
+    if not own or replace(settings, **own) == settings or (settings.task == "paper" and "population" in own):
+        parts = [name for name in WITHOUT if name != part and _has(settings, name)]
+        raise BadInput("--without", f"no part {part!r} to leave out here", f"choose one of {', '.join(parts)}")
+    return replace(settings, **own)
+
+
+def _has(settings: TrainConfig, part: str) -> bool:
+    try:
+        without(settings, part)
+    except BadInput:
+        return False
+    return True
+
+
+def parse_split(text: str | None) -> list[int] | None:
+    """ "7:1:2" -> [7, 1, 2]"""
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(":")]
+    except ValueError:
+        raise BadInput("--split", f"{text!r} is not a split", "write 8:2 or 7:1:2") from None
+
+
+def choose(
+    name: str, file: Path | None = None, part: str | None = None, given: Mapping[str, Any] | None = None
+) -> TrainConfig:
+    """A preset, less a part, changed by a file, changed by what the command line says (`given`, None for nothing).
+
+    With a fold held out the rest is split 7 : 1, so that fifths give the paper's 7 : 1 : 2 but for rounding.
+    """
+    said = {key: value for key, value in (given or {}).items() if value is not None}
+    chosen = preset(name)
+    if part is not None:
+        chosen = without(chosen, part)
+    if said.get("fold"):
+        chosen = replace(chosen, split=(7, 1))
+    if file is not None:
+        chosen = config.read(file, chosen)
+    return config.changed(chosen, said, "the command line")
+
+
+def settle(
+    folder: Path, begin: str, name: str | None, file: Path | None, part: str | None, given: Mapping[str, Any]
+) -> TrainConfig:
+    """What a run is to have: of one that goes on, what it has, changed by what was said (which may then be refused)."""
+    own = folder / "config.toml"
+    if begin == "new" or not own.exists() or name or file or part:
+        return choose(name or "small", file, part, given)
+    said = {key: value for key, value in given.items() if value is not None}
+    return config.changed(config.read(own), said, "the command line")

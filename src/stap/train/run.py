@@ -1,0 +1,224 @@
+"""The training loop. A run is a folder; kill it at any moment and resuming continues as if nothing had happened.
+
+Nothing random happens here: people, windows, their order and phi all follow from (seed, epoch, step), so the state of a
+run is its weights, what the optimisers remember, the average where one is kept, and a `Progress`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from stap.errors import BadInput
+from stap.events import Corpus
+from stap.files import replacing
+from stap.model import weights
+from stap.train import checkpoint, config, journal, optimisers, parallel, tasks
+from stap.train.checkpoint import Progress
+from stap.train.config import TrainConfig
+from stap.train.display import Board, board, say_people, say_result
+from stap.train.parallel import World, launch, restarted, world
+from stap.train.step import Trainer
+from stap.train.tasks import Epoch, Task
+
+Begin = Literal["new", "resume", "either"]
+CONFIG, USERS, JOURNAL, LAST = "config.toml", "users.json", "log.jsonl", "last.safetensors"
+LAUNCH = ".launch"  # in the run's folder: which torchrun made it
+_FIGURE_SECONDS = 20.0  # drawing takes a third of a second
+
+
+@dataclass
+class Run:
+    """Everything that one process holds while it trains."""
+
+    folder: Path
+    settings: TrainConfig
+    task: Task
+    trainer: Trainer
+    world: World
+    progress: Progress
+    saved: float = field(default_factory=time.monotonic)
+    drawn: float = 0.0
+
+
+def train(
+    corpus: Corpus, settings: TrainConfig, folder: Path, where: str, begin: Begin = "new", view: Corpus | None = None
+) -> Progress:
+    """Train on a corpus into a run folder. begin: a new run, one that is there, or whichever it is."""
+    with world() as here:
+        run = open_run(corpus, settings, folder, where, begin, here, view)
+        with board(run.task.steps, run.progress.steps, here.writes) as show:
+            while run.progress.steps < run.task.steps and not _out_of_patience(run):
+                epoch = run.task.epoch(run.progress.epoch, run.progress.steps - run.progress.step)
+                _train_epoch(run, epoch, show)
+                _finish_epoch(run, epoch, show)
+        if here.writes:
+            _finish(run)
+        here.wait()  # who leaves while a peer still works may abort on the way out
+        return run.progress
+
+
+def open_run(
+    corpus: Corpus,
+    settings: TrainConfig,
+    folder: Path,
+    where: str,
+    begin: Begin,
+    here: World,
+    view: Corpus | None = None,
+) -> Run:
+    """Open the folder, or make it; build everything, and put it where the checkpoint says."""
+    if (folder / CONFIG).exists():
+        if begin == "new" and not _goes_on(folder, here):
+            raise BadInput(str(folder), "there is a run in it", "continue it with --resume, or choose another --out")
+        settings = agreed(config.read(folder / CONFIG), settings, folder)
+    elif begin == "resume":
+        remedy = "check the path; to start a run here leave --resume out, or say --start-or-resume"
+        raise BadInput(str(folder), "no run in it to resume", remedy)
+    task = tasks.make(corpus, settings, where, view)
+    model = task.build().to(here.device)
+    here.wait()  # nobody writes before everybody has looked
+    if here.writes:
+        _make_folder(folder, settings, task)
+        say_people(task.people.names(), corpus.users, settings.model.vocabulary)
+    moving = optimisers.build(model, settings)
+    average = {name: tensor.clone() for name, tensor in model.state_dict().items()} if settings.average else {}
+    progress = Progress(task.data)
+    if (folder / LAST).exists():
+        progress = checkpoint.load(folder / LAST, model, moving, progress.data, average)
+    if here.writes:
+        journal.rewind(folder / JOURNAL, progress.epoch)
+    objective = task.objective(model)
+    compiled = settings.compile == "on" or (settings.compile == "auto" and here.device.type == "cuda")
+    forward = parallel.wrapped(objective, here, compiled, settings.population.transformer)
+    replicas = parallel.Replicas(objective, forward, max(settings.tokens_at_once, settings.model.context))
+    trainer = Trainer(settings, here, model, replicas, moving, average, task.steps, task.sums)
+    return Run(folder, settings, task, trainer, here, progress)
+
+
+def agreed(own: TrainConfig, wanted: TrainConfig, folder: Path) -> TrainConfig:
+    """A run's own settings count when it goes on; others that somebody asks for are refused, not ignored."""
+    for name, value in asdict(own).items():
+        other = asdict(wanted)[name]
+        if name != "checkpoint_seconds" and other != value:
+            remedy = "leave that option out, or choose another --out"
+            raise BadInput(str(folder), f"its run has {name} = {value!r}, not {other!r}", remedy)
+    return own
+
+
+def _goes_on(folder: Path, here: World) -> bool:
+    """Whether torchrun, which starts all workers anew when one has died, made this run itself."""
+    mark = folder / LAUNCH
+    return restarted() and (not here.writes or (mark.exists() and mark.read_text() == launch()))
+
+
+def _make_folder(folder: Path, settings: TrainConfig, task: Task) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(str(folder), f"cannot make this folder ({error.strerror})", "choose another --out") from None
+    for left_over in folder.glob(".*.draft"):  # of a killed process
+        left_over.unlink()
+    texts = {USERS: json.dumps(task.people.names(), indent=1) + "\n"} | ({LAUNCH: launch()} if launch() else {})
+    for name, text in texts.items():
+        with replacing(folder / name) as draft:
+            draft.write_text(text)
+    config.write(settings, folder / CONFIG)  # last: with it, there is a run
+
+
+def _train_epoch(run: Run, epoch: Epoch, show: Board) -> None:
+    """The steps of this epoch that are still to do."""
+    progress = run.progress
+    for step in range(progress.step, len(epoch)):
+        begin = time.monotonic()
+        sums, labels, events = run.trainer.step(epoch, step, progress.steps)
+        seconds = time.monotonic() - begin
+        _check(sums["loss"], run)
+        progress.step, progress.steps = step + 1, progress.steps + 1
+        progress.loss, progress.labels = progress.loss + sums["loss"], progress.labels + labels
+        progress.events, progress.seconds = progress.events + events, progress.seconds + seconds
+        values: dict[str, Any] = {"loss": sums["loss"] / max(1, labels), "rate": events / seconds}
+        if "blend" in sums:
+            progress.blend, progress.known = progress.blend + sums["blend"], progress.known + sums["known"]
+            values["beside"] = f"blend {sums['blend'] / max(1, sums['known']):.3f}"
+        show(progress.steps, epoch=progress.epoch + 1, **values)
+        if run.world.writes and time.monotonic() - run.saved > run.settings.checkpoint_seconds:
+            _save(run)
+
+
+def _check(loss: float, run: Run) -> None:
+    if not math.isfinite(loss):
+        remedy = "give a smaller learning_rate or a clip with --config, in another --out"
+        raise BadInput(str(run.folder), f"after {run.progress.steps} steps the loss is not a number", remedy)
+
+
+def _finish_epoch(run: Run, epoch: Epoch, show: Board) -> None:
+    """Validate, log, keep the best, checkpoint: in this order, so that a kill in between only repeats work."""
+    progress, begin, model = run.progress, time.monotonic(), run.trainer.model
+    progress.epoch += 1
+    found: dict[str, float] = {}
+    if progress.epoch % run.settings.validate_every == 0 or progress.steps == run.task.steps:
+        model.eval()
+        found = run.task.validate(model, run.world)
+        model.train()
+    if found:
+        _check(found["loss"], run)
+        show(progress.steps, beside=f"HR@1 {found['HR@1']:.1f} %")
+    better = bool(found) and found["loss"] < progress.best_loss
+    if better:
+        progress.best_loss, progress.best_epoch = found["loss"], progress.epoch
+    progress.seconds += time.monotonic() - begin
+    line: dict[str, Any] = {
+        "epoch": progress.epoch,
+        "context": epoch.windows.context,
+        "steps": progress.steps,
+        "loss": progress.loss / max(1, progress.labels),
+        **({"blend": progress.blend / progress.known} if progress.known else {}),
+        "validation": found,
+        "events": progress.events,
+        "seconds": round(progress.seconds, 3),
+    }
+    progress.step, progress.labels = 0, 0
+    progress.loss = progress.blend = progress.known = 0.0
+    if run.world.writes:
+        journal.append(run.folder / JOURNAL, line)
+        if better:
+            weights.save(model, run.folder / run.task.result)
+        _save(run)
+        if time.monotonic() - run.drawn > _FIGURE_SECONDS:
+            _draw(run)
+
+
+def _save(run: Run) -> None:
+    trainer = run.trainer
+    checkpoint.save(run.folder / LAST, trainer.model, trainer.moving, run.progress, trainer.average)
+    run.saved = time.monotonic()
+
+
+def _draw(run: Run) -> None:
+    chance = math.log(run.settings.model.vocabulary)
+    journal.draw_curve(journal.read(run.folder / JOURNAL), run.folder / "figures" / "curve.png", chance)
+    run.drawn = time.monotonic()
+
+
+def _finish(run: Run) -> None:
+    """The last word; where nobody validates, the last weights or their average are the model."""
+    _draw(run)
+    if not run.progress.best_epoch:
+        model = run.trainer.model.eval()
+        if run.trainer.average:
+            model.load_state_dict(run.trainer.average)
+        run.task.finish(model)
+        weights.save(model, run.folder / run.task.result)
+    say_result(run.progress, run.folder / run.task.result)
+
+
+def _out_of_patience(run: Run) -> bool:
+    patience, progress = run.settings.patience, run.progress
+    if not patience or not progress.best_epoch or progress.epoch % run.settings.validate_every:
+        return False
+    return progress.epoch - progress.best_epoch >= patience

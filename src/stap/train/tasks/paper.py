@@ -1,0 +1,101 @@
+"""The paper's task: at every event, which of V virtual indices is the next app.
+
+Which windows make up step s of epoch e follows from (seed, epoch, step), so any process can work out any batch on its
+own, and a resumed run needs no more than a step counter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from stap.events import Corpus, Longs
+from stap.metrics import NAMES, gains
+from stap.model.score import ranks, summed_loss, to_tensors
+from stap.model.transformer import Transformer
+from stap.phi import draw
+from stap.train import people
+from stap.train.config import TrainConfig
+from stap.train.parallel import World
+from stap.train.tasks import Epoch, Task
+from stap.windows import Windows, cut, encode, trimmed
+
+
+@dataclass(frozen=True)
+class PaperEpoch(Epoch):
+    def labels(self, which: Longs) -> int:
+        """Every event but a user's last two."""
+        end = self.windows.first[which] + self.windows.usages[which]
+        last = end == self.corpus.offsets[self.windows.user[which] + 1]
+        return 2 * int(self.windows.usages[which].sum() - last.sum())
+
+    def tensors(self, which: Longs) -> tuple[Tensor, ...]:
+        phi = draw_phi(self.settings, self.number, self.windows, which)
+        inputs, label = to_tensors(encode(self.corpus, trimmed(self.windows, which), which, phi))
+        return *inputs, label
+
+
+def draw_phi(settings: TrainConfig, epoch: int, windows: Windows, which: Longs) -> np.ndarray:
+    """(n, V): anew for every window and epoch; without shuffling, once a user."""
+    if settings.shuffle:
+        return draw(settings.seed, epoch, which, settings.model.vocabulary)
+    return draw(settings.seed, 0, windows.user[which], settings.model.vocabulary)
+
+
+class Objective(nn.Module):
+    """Cross-entropy over V, summed over the events that have a label."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, app: Tensor, action: Tensor, minutes: Tensor, hour: Tensor, label: Tensor) -> Tensor:
+        return summed_loss(self.model(app, action, minutes, hour), label)[None]
+
+
+class Paper(Task):
+    sums = ("loss",)
+    result = "best.safetensors"
+
+    def __init__(self, corpus: Corpus, settings: TrainConfig, where: str) -> None:
+        self.settings = settings
+        self.people = people.split(corpus, settings, where)
+        self.data = people.fingerprint(corpus)
+        self._windows = lru_cache(2)(lambda context: cut(self.people.training, context))
+        phases = [*settings.curriculum, (settings.model.context, settings.epochs)]
+        self.steps, left = 0, settings.epochs
+        for context, epochs in phases:
+            part = min(epochs, left)
+            left -= part
+            self.steps += part * -(-len(self._windows(context)) // (settings.tokens_per_batch // context))
+
+    def build(self) -> Transformer:
+        torch.manual_seed(self.settings.seed)
+        return Transformer(self.settings.model)
+
+    def objective(self, model: Transformer) -> nn.Module:
+        return Objective(model)
+
+    def epoch(self, number: int, begun: int = 0) -> PaperEpoch:
+        windows = self._windows(self.settings.context_of(number))
+        order = np.random.default_rng([self.settings.seed, number]).permutation(len(windows))
+        return PaperEpoch(self.settings, number, self.people.training, windows, order)
+
+    def validate(self, model: Transformer, world: World) -> dict[str, float]:
+        return validate(model, self.people.validation, self.settings.seed, world)
+
+
+def validate(model: Transformer, corpus: Corpus, seed: int, world: World) -> dict[str, float]:
+    """Mean loss, HR@k and MRR@k (percent) over all labelled events; every process takes its share of the windows."""
+    windows = cut(corpus, model.config.context)
+    sums = np.zeros(2 + len(NAMES))
+    mine = np.arange(len(windows))[world.rank :: world.size]
+    if len(mine):
+        for _, loss, _, rank in ranks(model, corpus, windows, mine, seed, world.device):
+            sums += [loss, len(rank), *gains(rank).sum(axis=0)]
+    loss, count, *total = world.total(sums.tolist())
+    return {"loss": loss / count} | {name: 100 * value / count for name, value in zip(NAMES, total, strict=True)}

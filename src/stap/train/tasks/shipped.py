@@ -1,0 +1,193 @@
+"""The shipped model's task: which of a usage's candidates comes next, or an app never seen before.
+
+An epoch is a round of the population: people of the prior first, then real people among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor, nn
+
+from stap.errors import BadInput
+from stap.events import Corpus, Longs
+from stap.model import weights
+from stap.model.fusion import NEVER
+from stap.model.score import to_tensors
+from stap.model.transformer import Transformer
+from stap.phi import apply, draw, widen
+from stap.train import people
+from stap.train.config import TrainConfig
+from stap.train.people import People, hold_out
+from stap.train.tasks import Epoch, Task
+from stap.train.tasks.population import Member, Population
+from stap.train.tasks.tables import SKIPPED, Random, Table, join
+from stap.windows import Windows, cut, encode, trimmed
+
+LEAST = 16  # usages in a window, where the person has as many
+KNOWN, OUTSIDE = 0.05, 0.1  # added to the deviations of statistics and moments: a constant one is not blown up
+
+
+@dataclass(frozen=True)
+class Round(Epoch):
+    """Members end to end, their evidence beside them."""
+
+    table: Table
+    person: Longs  # (users,)
+
+    @classmethod
+    def of(cls, settings: TrainConfig, number: int, members: Sequence[Member], rng: Random, steps: int) -> Round:
+        """Every member cut into windows from a random first cut on, in random order; so many steps at most."""
+        corpus = Corpus.of((str(n), ("",) * (int(m.usages.app.max()) + 1), m.usages) for n, m in enumerate(members))
+        half = settings.model.context // 2
+        windows = cut(corpus, settings.model.context, rng.integers(1, half + 1, len(members)))
+        long_enough = windows.usages >= np.minimum(LEAST, np.diff(corpus.offsets)[windows.user])
+        windows = windows.select(np.flatnonzero(long_enough))
+        order = rng.permutation(len(windows))[: steps * (settings.tokens_per_batch // windows.context)]
+        person = np.array([member.person for member in members])
+        return cls(settings, number, corpus, windows, order, join([member.table for member in members]), person)
+
+    def labels(self, which: Longs) -> int:
+        row, here = self.windows.rows(which)
+        answer = self.table.answer[row[here]]
+        most = self.table.candidate.shape[1] - (not self.settings.model.evidence)
+        return int(((answer != SKIPPED) & (answer <= most)).sum())
+
+    def phi(self, windows: Windows, which: Longs) -> np.ndarray:
+        """(n, apps): anew for every window and round; without shuffling, once a person."""
+        vocabulary, row_and_here = self.settings.model.vocabulary, windows.rows(which)
+        used = [self.corpus.app[row[here]] for row, here in zip(*row_and_here, strict=True)]
+        if self.settings.shuffle:
+            drawn = draw(self.settings.seed, self.number, which, vocabulary)
+        else:
+            drawn = draw(self.settings.seed, 0, self.person[windows.user[which]], vocabulary)
+            used = [used_by[:0] for used_by in used]
+        return widen(drawn, self.corpus.app_counts[windows.user[which]], used)
+
+    def tensors(self, which: Longs) -> tuple[Tensor, ...]:
+        windows, table = trimmed(self.windows, which), self.table
+        phi = self.phi(windows, which)
+        inputs, _ = to_tensors(encode(self.corpus, windows, which, phi))
+        row, here = windows.rows(which)
+        n, usages = row.shape
+        candidate = np.where(here[..., None], table.candidate[row], -1)  # (n, usages, K)
+        evidence = (
+            table.moment[row].reshape(n, 2 * usages, -1),
+            2 * np.arange(usages) + ~table.at_open[row],  # the event after which each usage's question is asked
+            apply(phi, candidate.reshape(n, -1)).reshape(candidate.shape).astype(np.int64),
+            table.statistics[row].astype(np.float32),
+            table.rank[row].astype(np.int64),
+            candidate >= 0,
+            np.where(here, table.answer[row], SKIPPED),
+        )
+        return *inputs, *(torch.from_numpy(array) for array in evidence)
+
+
+class Objective(nn.Module):
+    """Cross-entropy over a position's candidates, summed; beside it the blend's, of the positions it knows."""
+
+    def __init__(self, model: Transformer, hears_transformer: bool = True) -> None:
+        super().__init__()
+        self.model, self.hears_transformer = model, hears_transformer
+
+    def forward(self, *tensors: Tensor) -> Tensor:
+        scores, blend, answer = self.scores(*tensors)
+        losses = [
+            F.cross_entropy(each, answer, ignore_index=each.shape[1], reduction="sum") for each in (scores, blend)
+        ]
+        return torch.stack([*losses, (answer < blend.shape[1]).sum()])
+
+    def scores(
+        self,
+        app: Tensor,  # (B, 2n) virtual indices, as the next three
+        action: Tensor,
+        minutes: Tensor,
+        hour: Tensor,
+        moment: Tensor,  # (B, 2n, C)
+        position: Tensor,  # (B, n)
+        index: Tensor,  # (B, n, K) the candidates' virtual indices, -1 for none; as the next three
+        statistics: Tensor,  # (B, n, K, F)
+        rank: Tensor,
+        present: Tensor,
+        answer: Tensor,  # (B, n)
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Of the N positions with an answer: scores (N, K + 1; K without evidence), the blend's (N, K), answers."""
+        model, fusion = self.model, self.model.evidence
+        normal = None if fusion is None else fusion.normal_moment(moment)
+        kept = answer != SKIPPED
+        at = position[..., None]
+        if self.hears_transformer:
+            hidden = model.states(model.embed(app.clamp(min=0), action, hour, normal), minutes)
+            hidden = hidden.gather(1, at.expand(-1, -1, hidden.shape[-1]))[kept]  # (N, d)
+        else:
+            hidden = torch.zeros(int(kept.sum()), model.config.dim, device=app.device)
+        index, present, statistics = index[kept], present[kept], statistics[kept]
+        logits = torch.where(index >= 0, model.head(hidden).gather(1, index.clamp(min=0)), 0.0)
+        blend = statistics[..., 0].masked_fill(~present, NEVER)
+        if fusion is None or normal is None:
+            return logits.masked_fill(~present, NEVER), blend, answer[kept]
+        now = normal.gather(1, at.expand(-1, -1, normal.shape[-1]))[kept]
+        return fusion(hidden, now, statistics, rank[kept], logits, present), blend, answer[kept]
+
+
+class Shipped(Task):
+    sums = ("loss", "blend", "known")
+    result = "model.safetensors"
+
+    def __init__(self, corpus: Corpus, settings: TrainConfig, view: Corpus | None = None) -> None:
+        self.settings, self.steps = settings, settings.population.steps
+        training, testing = hold_out(corpus, settings.fold, settings.seed, settings.always)
+        self.people = People(training, corpus.select(np.empty(0, np.int64)), testing)
+        self.data = people.fingerprint(training, *([view] if view else []))
+        if settings.start and weights.read_config(Path(settings.start)) != settings.model:
+            raise BadInput(settings.start, "a model of other sizes", "start from a run of the same settings")
+        self.population = Population(training, settings, view)
+
+    def epoch(self, number: int, begun: int) -> Round:
+        """A round on the prior alone ends where the real people come in."""
+        mix = self.settings.population
+        mixed = mix.real and begun >= mix.prior_steps
+        rng = np.random.default_rng([self.settings.seed, 1, number])
+        last = mix.prior_steps if mix.real and not mixed else mix.steps
+        return Round.of(self.settings, number, self.population.round(number, mixed, rng), rng, last - begun)
+
+    def build(self) -> Transformer:
+        """A fresh model, whose evidence head knows how large the statistics usually are."""
+        if self.settings.start:
+            return weights.load(Path(self.settings.start))
+        torch.manual_seed(self.settings.seed)
+        model = Transformer(self.settings.model)
+        nn.init.normal_(model.head.weight, std=0.02)  # the transformer is silent until it has something to say
+        if model.evidence is not None:
+            rng = np.random.default_rng([self.settings.seed, 1, 0])
+            table = join([m.table for m in self.population.round(0, self.settings.population.real, rng)])
+            statistics = table.statistics[::17][table.candidate[::17] >= 0].astype(np.float64)
+            if not len(statistics):
+                raise BadInput("log", "nothing to learn from: nobody comes back to an app", "give longer logs")
+            _normalise(model, "statistic", statistics, KNOWN)
+            _normalise(model, "context", table.moment[::5].reshape(-1, table.moment.shape[-1]), OUTSIDE)
+        return model
+
+    def objective(self, model: Transformer) -> nn.Module:
+        return Objective(model, self.settings.population.transformer)
+
+    @torch.no_grad()
+    def finish(self, model: Transformer) -> None:
+        """Without a transformer: what training never showed the head, it must not see in use."""
+        fusion, dim = model.evidence, model.config.dim
+        if self.settings.population.transformer or fusion is None:
+            return
+        for linear in (fusion.gate, fusion.state, fusion.unseen):
+            linear.weight[:, :dim] = 0.0
+        fusion.scale[1] = 0.0
+
+
+def _normalise(model: Transformer, what: str, values: np.ndarray, least: float) -> None:
+    mean, deviation = values.mean(axis=0), values.std(axis=0) + least
+    getattr(model.evidence, f"{what}_mean").copy_(torch.from_numpy(mean))
+    getattr(model.evidence, f"{what}_scale").copy_(torch.from_numpy(1.0 / deviation))
