@@ -67,7 +67,7 @@ PRESETS = {
 
 # What it takes to leave each part out; a dot reaches into a table of settings.
 WITHOUT: dict[str, dict[str, Any]] = {
-    "evidence": {"model.evidence": 0, "model.candidate_heads": 0},
+    "evidence": {"model.candidate_heads": 0, "model.evidence": 0},
     "comparison": {"model.candidate_heads": 0},
     "transformer": {"population.transformer": False},
     "shuffle": {"shuffle": False},
@@ -94,25 +94,22 @@ def preset(name: str) -> TrainConfig:
 
 def without(settings: TrainConfig, part: str) -> TrainConfig:
     """The same settings with one part taken away: a row of an ablation table."""
-    changes: dict[str, Any] = {}
+    less = _less(settings, part)
+    if less == settings:
+        parts = [name for name in WITHOUT if _less(settings, name) != settings]
+        raise BadInput("--without", f"no part {part!r} to leave out here", f"choose one of {', '.join(parts)}")
+    return less
+
+
+def _less(settings: TrainConfig, part: str) -> TrainConfig:
+    """The same settings where they have no such part."""
     for path, value in WITHOUT.get(part, {}).items():
         table, _, name = path.rpartition(".")
-        changes[table] = changes.get(table, {}) | {name: value}
-    own = changes.pop("", {})
-    for table, values in changes.items():
-        own[table] = replace(getattr(settings, table), **values)
-    if not own or replace(settings, **own) == settings or (settings.task == "paper" and "population" in own):
-        parts = [name for name in WITHOUT if name != part and _has(settings, name)]
-        raise BadInput("--without", f"no part {part!r} to leave out here", f"choose one of {', '.join(parts)}")
-    return replace(settings, **own)
-
-
-def _has(settings: TrainConfig, part: str) -> bool:
-    try:
-        without(settings, part)
-    except BadInput:
-        return False
-    return True
+        if not table:
+            settings = replace(settings, **{name: value})
+        elif table == "model" or settings.task == "shipped":
+            settings = replace(settings, **{table: replace(getattr(settings, table), **{name: value})})
+    return settings
 
 
 def parse_split(text: str | None) -> list[int] | None:
