@@ -20,7 +20,7 @@ from stap.train.people import split
 from stap.train.presets import preset
 from stap.train.run import open_run, train
 from stap.train.step import Trainer, learning_rate
-from stap.train.tasks import Epoch
+from stap.train.tasks.base import Epoch
 from stap.train.tasks.paper import validate
 
 from .made import corpus, table

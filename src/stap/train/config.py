@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import Any, TypeVar
 from stap.errors import BadInput
 from stap.files import replacing
 from stap.model.config import ModelConfig
-from stap.train import people
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class TrainConfig:
             if getattr(self, name) not in choices:
                 raise _bad(f"{name} is {getattr(self, name)!r}, not one of {', '.join(choices)}")
         if self.fold:
-            people.parse_fold(self.fold)
+            parse_fold(self.fold)
 
     def context_of(self, epoch: int) -> int:
         """Which window length an epoch (from 0) trains on."""
@@ -117,6 +117,14 @@ CHOICES = {
     "precision": ("auto", "fp32", "bf16"),
     "compile": ("auto", "on", "off"),
 }
+
+
+def parse_fold(fold: str) -> tuple[int, int]:
+    """ "2/5" -> (2, 5)"""
+    matched = re.fullmatch(r"(\d{1,3})/(\d{1,3})", fold)
+    if not matched or not 1 <= int(matched[1]) <= int(matched[2]) or int(matched[2]) < 2:
+        raise BadInput("--fold", f"{fold!r} is not a fold", "write 1/5 to 5/5 for the fifths")
+    return int(matched[1]), int(matched[2])
 
 
 def read(path: Path, base: TrainConfig | None = None) -> TrainConfig:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stap.errors import BadInput
 from stap.events import NO_LABEL, Corpus
+from stap.train.config import TrainConfig, parse_fold
 from stap.windows import filter_users, split_users
-
-if TYPE_CHECKING:
-    from stap.train.config import TrainConfig
 
 
 @dataclass(frozen=True)
@@ -28,14 +24,6 @@ class People:
 
     def names(self) -> dict[str, list[str]]:
         return {part: list(getattr(self, part).users) for part in ("training", "validation", "testing")}
-
-
-def parse_fold(fold: str) -> tuple[int, int]:
-    """ "2/5" -> (2, 5)"""
-    matched = re.fullmatch(r"(\d{1,3})/(\d{1,3})", fold)
-    if not matched or not 1 <= int(matched[1]) <= int(matched[2]) or int(matched[2]) < 2:
-        raise BadInput("--fold", f"{fold!r} is not a fold", "write 1/5 to 5/5 for the fifths")
-    return int(matched[1]), int(matched[2])
 
 
 def hold_out(corpus: Corpus, fold: str, seed: int = 0, always: Sequence[str] = ()) -> tuple[Corpus, Corpus]:

@@ -23,7 +23,7 @@ from stap.train.config import TrainConfig
 from stap.train.display import Board, board, say_people, say_result
 from stap.train.parallel import World, launch, restarted, world
 from stap.train.step import Trainer
-from stap.train.tasks import Epoch, Task
+from stap.train.tasks.base import Epoch, Task
 
 Begin = Literal["new", "resume", "either"]
 CONFIG, USERS, JOURNAL, LAST = "config.toml", "users.json", "log.jsonl", "last.safetensors"

@@ -15,7 +15,7 @@ from stap.model.transformer import Transformer
 from stap.train import optimisers
 from stap.train.config import TrainConfig
 from stap.train.parallel import Forward, Replicas, World, unsynchronised
-from stap.train.tasks import Epoch
+from stap.train.tasks.base import Epoch
 from stap.windows import pieces
 
 

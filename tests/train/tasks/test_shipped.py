@@ -29,7 +29,7 @@ from stap.train.people import hold_out
 from stap.train.presets import WITHOUT, preset, without
 from stap.train.run import train
 from stap.train.step import Trainer
-from stap.train.tasks import Epoch
+from stap.train.tasks.base import Epoch
 from stap.train.tasks.population import Member, Population
 from stap.train.tasks.shipped import Objective, Round, Shipped
 from stap.train.tasks.tables import SKIPPED, tabulate

@@ -21,7 +21,7 @@ from stap.phi import draw
 from stap.train import people
 from stap.train.config import TrainConfig
 from stap.train.parallel import World
-from stap.train.tasks import Epoch, Task
+from stap.train.tasks.base import Epoch, Task
 from stap.windows import Windows, cut, encode, trimmed
 
 

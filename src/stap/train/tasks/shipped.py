@@ -24,7 +24,7 @@ from stap.phi import apply, draw, widen
 from stap.train import people
 from stap.train.config import TrainConfig
 from stap.train.people import People, hold_out
-from stap.train.tasks import Epoch, Task
+from stap.train.tasks.base import Epoch, Task
 from stap.train.tasks.population import Member, Population
 from stap.train.tasks.tables import SKIPPED, Random, Table, join
 from stap.windows import Windows, cut, encode, trimmed

@@ -1,0 +1,82 @@
+"""What a task is: it gives people, batches and a loss; everything else is the trainer's (run, step)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor, nn
+
+from stap.events import Corpus, Longs
+from stap.model.transformer import Transformer
+from stap.train.config import TrainConfig
+from stap.train.parallel import World
+from stap.train.people import People
+from stap.windows import Windows
+
+
+@dataclass(frozen=True)
+class Epoch(ABC):
+    """Some people's windows, dealt out step by step in a random order. Follows from (seed, number) alone."""
+
+    settings: TrainConfig
+    number: int
+    corpus: Corpus
+    windows: Windows
+    order: Longs  # (windows,)
+
+    def __len__(self) -> int:
+        """Steps."""
+        return -(-len(self.order) // self.size)
+
+    @property
+    def size(self) -> int:
+        """Windows in a step: as many events at any context."""
+        return self.settings.tokens_per_batch // self.windows.context
+
+    def batch(self, step: int) -> Longs:
+        """The windows of the whole step, on all processes together; longest first."""
+        which = self.order[step * self.size : (step + 1) * self.size]
+        return which[np.argsort(-self.windows.usages[which], kind="stable")]
+
+    def events(self, which: Longs) -> int:
+        return 2 * int(self.windows.usages[which].sum())
+
+    @abstractmethod
+    def labels(self, which: Longs) -> int:
+        """How many losses the objective will sum for these windows."""
+
+    @abstractmethod
+    def tensors(self, which: Longs) -> tuple[Tensor, ...]:
+        """These windows encoded, with this epoch's phi, no longer than the longest of them needs."""
+
+
+class Task(ABC):
+    """One kind of training on given people."""
+
+    sums: ClassVar[tuple[str, ...]]  # what the objective sums up, the loss first
+    result: ClassVar[str]  # the model's file in the run's folder
+    people: People
+    data: str  # fingerprint: guards a resumed run against other data
+    steps: int  # in all
+
+    @abstractmethod
+    def build(self) -> Transformer:
+        """A model to begin with."""
+
+    @abstractmethod
+    def objective(self, model: Transformer) -> nn.Module:
+        """The model as training calls it: an epoch's tensors in, `sums` over their labels out."""
+
+    @abstractmethod
+    def epoch(self, number: int, begun: int) -> Epoch:
+        """Epoch 0, 1, ..., which began after so many steps; no longer than the run needs it."""
+
+    def validate(self, model: Transformer, world: World) -> dict[str, float]:
+        """Loss and metrics on people who do not train; empty where nobody validates."""
+        return {}
+
+    def finish(self, model: Transformer) -> None:  # noqa: B027 - a hook, not a duty
+        """The last touch before a model is written."""
