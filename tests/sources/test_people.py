@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -196,3 +199,28 @@ def test_repeats_within_a_log_stay_when_another_is_there(tmp_path: Path) -> None
     imported = read(paths)
     assert imported.table["app"].to_list() == ["A", "B", "A", "Mail", "Chat"]
     assert imported.notes == ()
+
+
+class TestCommandLine:
+    def run(self, *arguments: str | Path) -> tuple[int, str]:
+        command = [sys.executable, "-m", "stap", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        return done.returncode, " ".join(done.stderr.split())
+
+    def test_import_joins_one_person_s_exports(self, tmp_path: Path) -> None:
+        paths = [put(tmp_path, "may.csv", PLAIN), put(tmp_path, "june.csv", LATER.replace("u,", "v,"))]
+        assert self.run("import", *paths, "--as", "me", "-o", tmp_path / "me.parquet") == (0, "")
+        assert load(tmp_path / "me.parquet").table["user"].to_list() == ["me"] * 4
+        assert self.run("import", *paths, "--same-users", "-o", tmp_path / "all.parquet") == (0, "")
+        code, said = self.run("import", tmp_path / "all.parquet", "--as", "me", "-o", tmp_path / "one.parquet")
+        assert code == 2
+        assert "all.parquet: several users in it (u, v), and --as me is one person" in said
+        assert not (tmp_path / "one.parquet").exists()
+
+    def test_evaluate_scores_people_of_one_name_apart_and_says_so(self, tmp_path: Path) -> None:
+        paths = [put(tmp_path, f"{name}.csv", PLAIN) for name in ("red", "blue")]
+        code, said = self.run("evaluate", *paths, "--predictors", "mru", "--json", tmp_path / "scores.json")
+        assert code == 0
+        assert "User 'u' of several logs is taken for different people (blue/u, red/u)" in said
+        scores = json.loads((tmp_path / "scores.json").read_text())
+        assert list(scores["predictors"]["mru"]["users"]) == ["blue/u", "red/u"]
