@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ import polars as pl
 from stap.sources.reading.rows import Sieve
 
 HEAD_BYTES = 1 << 16
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ENDINGS = re.compile(r"(\.(gz|tgz|tar|tsv|csv|txt|json|parquet))+$", re.IGNORECASE)
 
 
@@ -66,7 +68,7 @@ class Head:
 
     @cached_property
     def text(self) -> str:
-        if self.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        if self.data.startswith(UTF16_MARKS):
             return self.data.decode("utf-16", "replace")
         return self.data.decode("utf-8-sig", "replace")
 
