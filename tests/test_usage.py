@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stap.errors import BadInput
-from stap.usage import SCHEMA, in_front, merge, only_users, save, validate
+from stap.usage import SCHEMA, in_front, merge, only_users, save, some_users, validate
 
 DAY = datetime(2024, 5, 1)
 
@@ -139,6 +139,12 @@ def test_the_border_wants_every_column_and_some_rows() -> None:
 def test_an_unknown_user_is_named() -> None:
     with pytest.raises(BadInput, match="no user 'w'; the users are u"):
         only_users(table(("u", "A", 0, 10)), ["w"], "log.csv")
+
+
+def test_a_list_of_users_says_where_it_is_cut() -> None:
+    assert some_users("cab") == "a, b, c"
+    assert some_users("edcba") == "a, b, c, d, e"
+    assert some_users("fedcba") == "a, b, c, d, e, ..."
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

@@ -110,13 +110,21 @@ def import_(
     in_front: Annotated[
         bool, typer.Option("--in-front", help="Where records overlap, an app still open comes back to the front.")
     ] = False,
+    as_user: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="All these logs are one person's, called NAME.")
+    ] = None,
+    same_users: Annotated[
+        bool, typer.Option("--same-users", help="A user's name is the same person in all these logs.")
+    ] = False,
     users: Users = None,
 ) -> None:
     """Turn any supported log into a usage table.
 
-    Example: `adb shell dumpsys usagestats | stap import - -o my.parquet`
+    Example: `adb shell dumpsys usagestats | stap import - -o my.parquet`,
+    `stap import may.csv june.csv --as me -o me.parquet`
     """
-    read = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system, in_front))
+    options = sources.Options(format, zone, skip_bad_rows, keep_system, in_front, as_user, same_users)
+    read = _read(logs, users, options)
     usage.save(read.table, out)
     people = read.table["user"].n_unique()
     terminal.out.print(

@@ -48,6 +48,13 @@ class Usages(NamedTuple):
     def take(self, rows: slice | Bools) -> Usages:
         return Usages(self.app[rows], self.start[rows], self.end[rows])
 
+    def together(self, other: Usages) -> Usages:
+        """Both, by start; where two begin at once these come first. The other's codes mean the same apps."""
+        start = np.concatenate([self.start, other.start])
+        order = np.argsort(start, kind="stable")
+        app, end = np.concatenate([self.app, other.app]), np.concatenate([self.end, other.end])
+        return Usages(app[order], start[order], end[order])
+
     def renumbered(self) -> Usages:
         """With codes in order of first use again, after something was taken out."""
         return self._replace(app=by_first_use(self.app)[1])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stap.engine import EngineModel, EnginePredictor, Settings
 from stap.errors import BadInput, extra
+from stap.model.weights import model_file
 from stap.phi import seed_of
 from stap.predictors import CLASSICAL, make
 from stap.predictors.base import Maker
@@ -14,7 +15,6 @@ from stap.weights import shipped
 
 NAMES = (*CLASSICAL, "stap", "gbdt")
 USUAL = (*CLASSICAL, "stap")  # who is in a table when nobody is named
-RUN_MODELS = ("best.safetensors", "model.safetensors")  # of a run folder, by task
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,3 @@ def maker(
         return Stap(loaded, seed)
     windows: Maker = extra("stap.reference.session").load(path, seed)
     return windows
-
-
-def model_file(path: Path) -> Path:
-    """A model file, or the one in a run's folder."""
-    if not path.is_dir():
-        return path
-    present = [path / name for name in RUN_MODELS if (path / name).exists()]
-    if not present:
-        raise BadInput(str(path), "a folder without a trained model", "give a run's folder or a model file")
-    return present[0]

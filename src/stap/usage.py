@@ -6,7 +6,7 @@ Records are what a logger wrote; `merge` turns records into usages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,9 +39,9 @@ def in_front(records: pl.DataFrame) -> pl.DataFrame:
     For logs of open apps, where `merge` would see that an app was opened over another but never the return.
     """
     rows: list[tuple[str, str, int, int]] = []
-    for (user,), one in records.sort("user", "start", maintain_order=True).group_by("user", maintain_order=True):
-        times = (one[name].cast(pl.Int64).to_list() for name in ("start", "end"))
-        rows += [(str(user), *row) for row in _returns(one["app"].to_list(), *times)]
+    for (user,), own in records.sort("user", "start", maintain_order=True).group_by("user", maintain_order=True):
+        times = (own[name].cast(pl.Int64).to_list() for name in ("start", "end"))
+        rows += [(str(user), *row) for row in _returns(own["app"].to_list(), *times)]
     table = pl.DataFrame(rows, {"user": pl.String, "app": pl.String, "start": pl.Int64, "end": pl.Int64}, orient="row")
     return table.with_columns(pl.col("start", "end").cast(TIME))
 
@@ -121,6 +121,11 @@ def only_users(table: pl.DataFrame, users: Sequence[str], where: str) -> pl.Data
     """The rows of some users; a name that does not occur is a slip worth hearing about."""
     unknown = sorted(set(users) - set(table["user"].unique()))
     if unknown:
-        some = ", ".join(table["user"].unique().sort()[:5])
-        raise BadInput(where, f"no user {unknown[0]!r}", f"the users are {some}{', ...' if len(users) > 5 else ''}")
+        raise BadInput(where, f"no user {unknown[0]!r}", f"the users are {some_users(table['user'].unique())}")
     return table.filter(pl.col("user").is_in(list(users)))
+
+
+def some_users(users: Iterable[str]) -> str:
+    """The first five, and an ellipsis where there are more."""
+    names = sorted(users)
+    return ", ".join([*names[:5], "..."] if len(names) > 5 else names)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +37,58 @@ def test_exported_file_is_what_the_engine_makes_itself(tmp_path: Path, dtype: st
     assert out.stat().st_size < {"fp32": 1.01, "fp16": 0.75, "int8": 0.6}[dtype] * source.stat().st_size
 
 
+def test_whole_numbers_are_those_of_torch_to_the_bit() -> None:
+    """Halves go to the even number; a row of zeros stays one."""
+    torch.manual_seed(0)
+    halves = torch.arange(-127, 128) / 2
+    halves[-1] = 127.0  # so that the scale is 1
+    rows = torch.stack([halves, torch.zeros(255), *(torch.randn(254, 255) * torch.logspace(-38, 37, 254)[:, None])])
+    scale = rows.abs().amax(dim=1).clamp(min=1e-30) / 127
+    numbers, scales = export.quantise(rows.numpy())
+    assert np.array_equal(scales, scale.numpy())
+    assert np.array_equal(numbers, (rows / scale[:, None]).round().to(torch.int8).numpy())
+    assert numbers[0, [128, 130, 132]].tolist() == [0, 2, 2], "of 0.5, 1.5, 2.5"
+    assert not numbers[1].any()
+
+
+def stap_without(missing: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command line where a package is not installed."""
+    hide = f"import sys; sys.modules[{missing!r}] = None; from stap.cli import main; main()"
+    command = [sys.executable, "-c", hide, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8"])
+def test_no_torch_is_needed(tmp_path: Path, dtype: str) -> None:
+    source, out, same = saved(sharp(FUSED), tmp_path), tmp_path / "out.safetensors", tmp_path / "same.safetensors"
+    done = stap_without("torch", "export", source, "-o", out, "--dtype", dtype)
+    assert (done.returncode, done.stderr) == (0, "")
+    export.export(source, same, dtype)  # type: ignore[arg-type]
+    assert EngineModel(out).weights == dtype
+    written, wanted = load_file(out), load_file(same)
+    assert written.keys() == wanted.keys()
+    assert all(torch.equal(written[name], wanted[name]) for name in wanted)
+
+
+def test_onnx_needs_onnx_alone(tmp_path: Path) -> None:
+    source, out = saved(sharp(SMALL), tmp_path), tmp_path / "m.onnx"
+    done = stap_without("torch", "export", source, "-o", out, "--format", "onnx")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert out.stat().st_size > 10_000
+    refused = stap_without("onnx", "export", source, "-o", tmp_path / "n.onnx", "--format", "onnx")
+    assert refused.returncode == 2
+    assert refused.stderr == "stap: stap: onnx is not installed; pip install 'stap[onnx]'\n"
+    assert not (tmp_path / "n.onnx").exists()
+
+
+def test_a_folder_is_exported_only_when_a_run_is_in_it(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="a folder without a trained model; give a run's folder or a model file"):
+        export.export(tmp_path, tmp_path / "out.safetensors")
+    saved(sharp(SMALL), tmp_path).rename(tmp_path / "model.safetensors")
+    export.export(tmp_path, tmp_path / "out.safetensors", "fp16")
+    assert EngineModel(tmp_path / "out.safetensors").weights == "fp16"
+
+
 @pytest.mark.parametrize(
     "config",
     [SMALL, ModelConfig(vocabulary=30, dim=24, layers=2, heads=3, hidden=20, query_key_norm=True, ordinal_heads=1)],
@@ -58,8 +112,8 @@ def test_onnx_gives_the_same_logits(tmp_path: Path, config: ModelConfig) -> None
             arrays = (torch.from_numpy(a)[None] for a in (app, action, now, hour))
             wanted = model(*arrays, cache)[0].numpy()
         feed = {"app": app, "action": action, "minutes": now - minutes[0], "hour": hour}
-        found, *past = session.run(None, feed | {"past_keys": past[0], "past_values": past[1]})
-        assert np.abs(found - wanted).max() < 1e-4
+        logits, *past = session.run(None, feed | {"past_keys": past[0], "past_values": past[1]})
+        assert np.abs(logits - wanted).max() < 1e-4
         step += count
         assert past[0].shape[2] == step
 

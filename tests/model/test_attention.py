@@ -42,10 +42,10 @@ def test_it_is_the_formula_and_so_are_its_gradients(length: int) -> None:
     exact: Three = tuple(x.double() for x in inputs)  # type: ignore[assignment]
     upstream = torch.randn(inputs[0].shape, generator=torch.Generator().manual_seed(9))
     torch.testing.assert_close(blocks(*inputs).double(), textbook(*exact), atol=3e-6, rtol=1e-5)
-    for found, expected in zip(
+    for gradient, expected in zip(
         gradients(blocks, inputs, upstream), gradients(textbook, exact, upstream.double()), strict=True
     ):
-        torch.testing.assert_close(found.double(), expected, atol=2e-5, rtol=1e-4)
+        torch.testing.assert_close(gradient.double(), expected, atol=2e-5, rtol=1e-4)
 
 
 def test_far_apart_scores_neither_overflow_nor_vanish() -> None:
@@ -66,9 +66,9 @@ def test_the_future_and_its_padding_do_not_matter() -> None:
     upstream[:, :, : BLOCK + 5] = 1.0
     seen = slice(BLOCK + 5)
     torch.testing.assert_close(blocks(*inputs)[:, :, seen], blocks(*other)[:, :, seen], atol=1e-6, rtol=0)
-    for found in gradients(blocks, inputs, upstream):  # padding has no label, so nothing comes back from it, nor to it
-        assert not found[:, :, BLOCK + 5 :].any()
-        assert found[:, :, seen].any()
+    for gradient in gradients(blocks, inputs, upstream):  # padding has no label: nothing comes back from it, nor to it
+        assert not gradient[:, :, BLOCK + 5 :].any()
+        assert gradient[:, :, seen].any()
 
 
 def test_windows_of_a_batch_are_strangers() -> None:

@@ -37,8 +37,8 @@ def candidates(n: int, k: int) -> dict[str, Tensor]:
 def scores(fusion: Fusion, of: dict[str, Tensor]) -> Tensor:
     torch.manual_seed(2)
     n = len(of["present"])
-    found: Tensor = fusion(torch.randn(n, CONFIG.dim), torch.randn(n, len(MOMENT)), **of)
-    return found.detach()
+    scored: Tensor = fusion(torch.randn(n, CONFIG.dim), torch.randn(n, len(MOMENT)), **of)
+    return scored.detach()
 
 
 def test_scores_follow_the_candidates_in_any_order() -> None:
@@ -63,9 +63,9 @@ def test_an_empty_place_says_nothing() -> None:
 def test_nobody_there_is_no_accident() -> None:
     given = candidates(2, 5)
     given["present"][0] = False
-    found = scores(head(), given)
-    assert torch.all(torch.isfinite(found))
-    assert torch.all(found[0, :-1] == NEVER)
+    scored = scores(head(), given)
+    assert torch.all(torch.isfinite(scored))
+    assert torch.all(scored[0, :-1] == NEVER)
 
 
 def test_an_app_is_compared_with_the_likeliest_only() -> None:
@@ -88,12 +88,12 @@ def test_comparison_is_softmax_attention() -> None:
     query, key, value = np.split(x[0].numpy() @ compare.qkv.weight.detach().numpy().T, [inside, 2 * inside], axis=1)
     mixed = np.zeros((5, inside))
     for h in range(CONFIG.candidate_heads):
-        one = slice(h * CANDIDATE_HEAD, (h + 1) * CANDIDATE_HEAD)
+        own = slice(h * CANDIDATE_HEAD, (h + 1) * CANDIDATE_HEAD)
         for i in range(5):
-            weight = np.exp(key[:, one] @ query[i, one] / 4.0)  # the root of 16
-            mixed[i, one] = weight / weight.sum() @ value[:, one]
-    found = compare(x, torch.ones(1, 5, dtype=torch.bool))[0].detach().numpy()
-    assert np.allclose(found, mixed @ compare.out.weight.detach().numpy().T, atol=1e-5)
+            weight = np.exp(key[:, own] @ query[i, own] / 4.0)  # the root of 16
+            mixed[i, own] = weight / weight.sum() @ value[:, own]
+    scored = compare(x, torch.ones(1, 5, dtype=torch.bool))[0].detach().numpy()
+    assert np.allclose(scored, mixed @ compare.out.weight.detach().numpy().T, atol=1e-5)
 
 
 def test_a_fresh_head_is_the_blend() -> None:

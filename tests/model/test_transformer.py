@@ -66,8 +66,8 @@ def test_it_computes_the_formulas(model: Transformer, span: float) -> None:
     app, action, minutes, hour = (x[0].numpy() for x in inputs)
     expected = reference.logits(app, action, minutes, hour, weights, model.config)
     with torch.inference_mode():
-        found = model(*inputs)[0].numpy()
-    np.testing.assert_allclose(found, expected, atol=2e-5)
+        logits = model(*inputs)[0].numpy()
+    np.testing.assert_allclose(logits, expected, atol=2e-5)
 
 
 def test_the_future_does_not_matter(model: Transformer) -> None:
@@ -147,6 +147,6 @@ def test_a_cache_gives_what_the_whole_window_gives(model: Transformer, cuts: lis
         with torch.inference_mode():
             whole = model(app, action, minutes, hour)
             parts = [torch.split(x, cuts, dim=1) for x in (app, action, minutes, hour)]
-            found = torch.cat([model(*part, cache) for part in zip(*parts, strict=True)], dim=1)
-        torch.testing.assert_close(found, whole, atol=2e-6, rtol=0)
+            stepwise = torch.cat([model(*part, cache) for part in zip(*parts, strict=True)], dim=1)
+        torch.testing.assert_close(stepwise, whole, atol=2e-6, rtol=0)
         app = (app + 1) % 11

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -39,11 +40,19 @@ def forge(path: Path, header: Any, data: bytes) -> None:
 
 def test_round_trip(path: Path) -> None:
     torch.manual_seed(0)
-    original, found = Transformer(CONFIG).state_dict(), weights.load(path)
-    assert found.config == CONFIG
-    assert not found.training
-    assert all(torch.equal(tensor, found.state_dict()[name]) for name, tensor in original.items())
+    original, loaded = Transformer(CONFIG).state_dict(), weights.load(path)
+    assert loaded.config == CONFIG
+    assert not loaded.training
+    assert all(torch.equal(tensor, loaded.state_dict()[name]) for name, tensor in original.items())
     assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_what_is_written_is_the_array_however_it_lies_in_memory(path: Path) -> None:
+    """A transposed view, and a parameter that a gradient flows to."""
+    metadata, tensors = weights.read_header(path).metadata, dict(weights.load(path).named_parameters())
+    view = np.arange(56, dtype=np.float32).reshape(8, 7).T
+    weights.write({**tensors, "head.weight": view}, metadata, path)
+    assert np.array_equal(weights.load(path).head.weight.detach().numpy(), view)
 
 
 def test_half_precision_files_load(path: Path) -> None:

@@ -20,9 +20,9 @@ ONLY_GIVEN = tuple(float(how == GIVEN) for how in range(len(HOWS)))
 @pytest.fixture
 def plain() -> Person:
     """Somebody without any habit: every app is drawn by a constant taste."""
-    zeros = {"context_strength", "context_blur", "session_start", "drift", "bursts", "burst_strength", "installs"}
+    zeros = {"setting_strength", "setting_blur", "session_start", "drift", "bursts", "burst_strength", "installs"}
     zeros |= {"novelty", "explore", "explore_decay", "notified"}
-    tastes: Any = {"apps": 30, "zipf": 0.8, "contexts": 1, "notifiers": 1, **dict.fromkeys(zeros, 0.0)}
+    tastes: Any = {"apps": 30, "zipf": 0.8, "settings": 1, "notifiers": 1, **dict.fromkeys(zeros, 0.0)}
     never = {"back", "back_after_glance", "swings", "hub", "stay_matters", "session_memory", "swing_three", "resume"}
     habits: Any = {"within": ONLY_GIVEN, "first": ONLY_GIVEN, "regimes": 1, **dict.fromkeys(never, 0.0)}
     return Person(
@@ -104,12 +104,12 @@ def test_a_hub_is_every_second_app(plain: Person) -> None:
 
 
 def test_the_hour_tells_about_the_app_only_where_it_should(plain: Person) -> None:
-    """With contexts of the day, or with copies of earlier days at the same hour."""
-    contexts = changed(plain, "tastes", contexts=5, context_strength=1.5)
+    """With settings of the day, or with copies of earlier days at the same hour."""
+    settings = changed(plain, "tastes", settings=5, setting_strength=1.5)
     copies = changed(plain, "habits", within=only("clock"), first=only("clock"))
-    even, by_context, by_copy = (hour_information(log.app, log.start) for log in (live(plain), contexts, copies))
+    even, by_setting, by_copy = (hour_information(log.app, log.start) for log in (live(plain), settings, copies))
     assert abs(even) < 0.05
-    assert by_context > even + 0.15
+    assert by_setting > even + 0.15
     assert by_copy > even + 0.05
 
 

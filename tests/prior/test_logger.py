@@ -10,7 +10,7 @@ import pytest
 from stap.events import DAY, Usages, tidy
 from stap.prior.logger import Logger, draw_logger, record
 
-PERFECT = Logger("kept", 0.001, False, 0.0, 0.0, 0.0, 0.0, 0.0, 1, 0.0)
+PERFECT = Logger()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from sources.made import load, write
 from stap.errors import BadInput
-from stap.sources.reading.app_usage_rows import pseudo_names
+from stap.sources.formats.app_usage import pseudo_names
 
 HEADER = '"App name","Date","Time","Duration"\n'
 

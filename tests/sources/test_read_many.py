@@ -1,4 +1,4 @@
-"""Several logs at once, folders, who is who, and what nobody chooses."""
+"""Several logs at once, folders, and what nobody chooses."""
 
 from __future__ import annotations
 
@@ -6,37 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from sources.made import ACTIVITYWATCH, APP_USAGE, DUMPSYS, LSAPP, PLAIN, TSINGHUA, load, short, write
+from sources.made import ACTIVITYWATCH, DUMPSYS, load, write
 from stap.sources import Options, read
 from stap.sources.reading.system import is_system
-
-
-def test_overlapping_exports_count_once(tmp_path: Path) -> None:
-    later = "user,app,start,end\n" + PLAIN.splitlines(True)[-1] + "u,Bank,2024-05-01 10:00:00,2024-05-01 10:01:00\n"
-    both = read([write(tmp_path, PLAIN, "a.csv"), write(tmp_path, later, "b.csv")])
-    assert [app for _, app, _, _ in short(both)] == ["Mail", "Chat", "Bank"]
-    assert (both.records, both.format) == (5, "plain")
-    assert any("1 records stood in more than one place" in note for note in both.notes)
 
 
 def test_one_log_keeps_its_own_repeats(tmp_path: Path) -> None:
     """A B A at one instant is three usages: within a log its order is the truth."""
     rows = "".join(f"u,{app},2024-05-01 08:00:00\n" for app in "ABA")
     assert load(write(tmp_path, "user,app,start\n" + rows)).table["app"].to_list() == ["A", "B", "A"]
-
-
-def test_formats_can_be_mixed_and_their_users_stay_apart(tmp_path: Path) -> None:
-    paths = [write(tmp_path, LSAPP.replace("7\t", "4\t"), "lsapp.tsv"), write(tmp_path, TSINGHUA, "trace.txt")]
-    mixed = read(paths)
-    assert mixed.format == "lsapp+tsinghua"
-    assert mixed.table["user"].unique(maintain_order=True).to_list() == ["8", "lsapp/4", "tsinghua/4"]
-
-
-def test_the_same_file_name_in_two_folders_is_two_people(tmp_path: Path) -> None:
-    for person in ("anna", "bea"):
-        (tmp_path / person).mkdir()
-        write(tmp_path / person, APP_USAGE, "usage.csv")
-    assert read([tmp_path]).table["user"].unique(maintain_order=True).to_list() == ["anna/usage", "bea/usage"]
 
 
 def test_a_folder_of_many_logs_passes_over_what_is_none(tmp_path: Path) -> None:

@@ -63,9 +63,9 @@ class _Blocks(torch.autograd.Function):
         """Keys before queries here, (H, high, n): so only one of the five products reads a transposed matrix."""
         query, key, value, out, sums = ctx.saved_tensors
         scale = query.shape[3] ** -0.5
-        found = torch.empty_like(query), torch.zeros_like(key), torch.zeros_like(value)
+        gradients = torch.empty_like(query), torch.zeros_like(key), torch.zeros_like(value)
         rows = (-sums)[:, :, None], (grad * out).sum(3).neg_()[:, :, None]  # (B, H, 1, L) each
-        for q, k, v, g, dq, dk, dv, z, e in zip(query, key, value, grad, *found, *rows, strict=True):
+        for q, k, v, g, dq, dk, dv, z, e in zip(query, key, value, grad, *gradients, *rows, strict=True):
             for low, high in _bounds(q.shape[1]):
                 here, past = slice(low, high), slice(high)
                 s = torch.baddbmm(z[:, :, here], k[:, past], q[:, here].transpose(1, 2), alpha=_exponent(q))
@@ -75,7 +75,7 @@ class _Blocks(torch.autograd.Function):
                 ds = p.mul_(torch.baddbmm(e[:, :, here], v[:, past], g[:, here].transpose(1, 2))).mul_(scale)
                 dk[:, past].baddbmm_(ds, q[:, here])
                 dq[:, here] = torch.bmm(ds.transpose(1, 2), k[:, past])
-        return found
+        return gradients
 
 
 def _bounds(length: int) -> list[tuple[int, int]]:

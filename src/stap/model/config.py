@@ -9,6 +9,7 @@ from typing import Any
 
 from stap.errors import BadInput
 from stap.evidence import MOMENT, RANKS, STATISTICS
+from stap.windows import CONTEXT, VOCABULARY
 
 LARGEST = {  # far above anything useful, far below what a forged header needs to exhaust memory
     "vocabulary": 4096,
@@ -21,6 +22,7 @@ LARGEST = {  # far above anything useful, far below what a forged header needs t
 MOST_EVIDENCE = 1024
 MOST_CANDIDATE_HEADS = 16
 CANDIDATE_HEAD = 16  # values of each
+REMEDY = "use a model that `stap train` wrote"
 ORDINAL_BASE = 10_000.0  # of the heads that turn by index: the usual one
 
 
@@ -28,8 +30,8 @@ ORDINAL_BASE = 10_000.0  # of the heads that turn by index: the usual one
 class ModelConfig:
     """The paper's sizes by default: 5,547,776 parameters."""
 
-    vocabulary: int = 200  # V, how many apps phi has room for
-    context: int = 4096  # L, in events: the longest context the model was trained for
+    vocabulary: int = VOCABULARY  # V, how many apps phi has room for
+    context: int = CONTEXT  # L, in events: the longest context the model was trained for
     dim: int = 256  # d
     layers: int = 8  # N
     heads: int = 4
@@ -138,7 +140,7 @@ class ModelConfig:
     def from_dict(cls, values: Any, where: str) -> ModelConfig:
         """From a file's header or a config.toml: unknown names and impossible sizes are refused."""
         if not isinstance(values, dict):
-            raise BadInput(where, "its model config is no table of names and values", _REMEDY)
+            raise BadInput(where, "its model config is no table of names and values", REMEDY)
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             raise BadInput(where, f"unknown model setting {unknown[0]!r}", "check its spelling and the file's version")
@@ -148,8 +150,5 @@ class ModelConfig:
             raise BadInput(where, error.why, error.remedy) from None
 
 
-_REMEDY = "use a model that `stap train` wrote"
-
-
 def _bad(why: str) -> BadInput:
-    return BadInput("model config", why, _REMEDY)
+    return BadInput("model config", why, REMEDY)

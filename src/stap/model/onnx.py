@@ -126,15 +126,15 @@ def _feedforward(g: _Graph, w: Arrays, n: int, x: str) -> str:
 
 def build(config: ModelConfig, w: Arrays) -> onnx.ModelProto:
     g = _Graph()
-    one = g.constant([1], np.int64)
     past = g.op("Slice", g.op("Shape", "past_keys"), g.constant([2], np.int64), g.constant([3], np.int64))  # [p]
     new = g.op("Shape", "app")  # [n]
     whole = g.op("Add", past, new)
     scalars = [g.op("Squeeze", value) for value in (past, whole)]
     index = g.op("Range", *scalars, g.constant(1, np.int64))
+    first, second = (g.constant([axis], np.int64) for axis in (0, 1))
     # Row i sees the old events and the first i + 1 new ones.
     seen = g.op("Range", g.constant(0, np.int64), scalars[1], g.constant(1, np.int64))
-    hidden = g.op("Greater", g.op("Unsqueeze", seen, g.constant([0], np.int64)), g.op("Unsqueeze", index, one))
+    hidden = g.op("Greater", g.op("Unsqueeze", seen, first), g.op("Unsqueeze", index, second))
     bias = g.op("Where", hidden, g.constant(-1e30), g.constant(0.0))  # (n, p + n)
     cos, sin = _turns(g, config, index)
     x = _embed(g, w, config.dim)
@@ -145,7 +145,6 @@ def build(config: ModelConfig, w: Arrays) -> onnx.ModelProto:
         x = g.op("Add", x, out)
         normed = g.norm(x, w[f"blocks.{n}.feedforward_norm.weight"], config.norm_eps)
         x = g.op("Add", x, _feedforward(g, w, n, normed))
-        first = g.constant([0], np.int64)
         kept.append((g.op("Unsqueeze", keys, first), g.op("Unsqueeze", values, first)))
     for name, layers in (("keys", [k for k, _ in kept]), ("values", [v for _, v in kept])):
         g.op("Concat", *layers, out=name, axis=0)

@@ -1,4 +1,4 @@
-"""Model files: safetensors, with the config as JSON in the header's metadata.
+"""Model files: safetensors, with the config as JSON in the header's metadata. Only `load` and `save` need torch.
 
 The header is read and held against the config here, in plain Python, before any tensor is allocated: names, shapes,
 dtypes and the file's size must be exactly what the config says.
@@ -13,21 +13,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
 from stap.errors import BadInput
 from stap.files import replacing
-from stap.model.config import ModelConfig
+from stap.model.config import REMEDY, ModelConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from stap.model.transformer import Transformer
 
+Array = NDArray[Any]
+
 MODEL, CHECKPOINT = "stap-model", "stap-checkpoint"  # metadata["format"]
 DTYPES = ("F32", "F16")
 WHOLE, SCALE = "I8", ".scale"  # whole numbers -127..127, and the tensor that says what they are to be multiplied with
 _LARGE = ("attention.qkv.weight", "attention.out.weight", "feedforward.gate_up.weight", "feedforward.down.weight")
 _MOST_HEADER = 16 << 20
-_REMEDY = "use a model that `stap train` wrote"
+RUN_MODELS = ("best.safetensors", "model.safetensors")  # of a run folder, by task
+
+
+def model_file(path: Path) -> Path:
+    """A model file, or the one in a run's folder."""
+    if not path.is_dir():
+        return path
+    present = [path / name for name in RUN_MODELS if (path / name).exists()]
+    if not present:
+        raise BadInput(str(path), "a folder without a trained model", "give a run's folder or a model file")
+    return present[0]
 
 
 def is_large(name: str) -> bool:
@@ -46,7 +62,7 @@ class Header:
         try:
             values = json.loads(self.metadata["config"])
         except (KeyError, ValueError, RecursionError):
-            raise BadInput(where, "no model config in its header", _REMEDY) from None
+            raise BadInput(where, "no model config in its header", REMEDY) from None
         return ModelConfig.from_dict(values, where)
 
 
@@ -58,13 +74,13 @@ def read_header(path: Path) -> Header:
             size = os.fstat(file.fileno()).st_size
             length = int.from_bytes(file.read(8), "little")
             if size < 8 or length > min(size - 8, _MOST_HEADER):
-                raise BadInput(where, "no safetensors file", _REMEDY)
+                raise BadInput(where, "no safetensors file", REMEDY)
             header = json.loads(file.read(length))
             return _parse(header, size - 8 - length)
     except OSError as error:
         raise BadInput(where, f"cannot read it ({error.strerror})", "check the path") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise BadInput(where, f"a damaged safetensors header ({error})", _REMEDY) from None
+        raise BadInput(where, f"a damaged safetensors header ({error})", REMEDY) from None
 
 
 def _parse(header: dict[str, Any], data_size: int) -> Header:
@@ -89,11 +105,11 @@ def check(header: Header, shapes: Mapping[str, tuple[int, ...]], where: str) -> 
     shapes = {**shapes, **{name + SCALE: shapes[name][:1] for name in whole}}
     for name in sorted(shapes.keys() ^ header.tensors.keys()):
         why = f"tensor {name!r} is missing" if name in shapes else f"tensor {name!r} does not belong to its config"
-        raise BadInput(where, why, _REMEDY)
+        raise BadInput(where, why, REMEDY)
     for name, shape in shapes.items():
-        dtype, found = header.tensors[name]
-        if found != shape:
-            raise BadInput(where, f"tensor {name!r} has shape {found}, its config says {shape}", _REMEDY)
+        dtype, stored = header.tensors[name]
+        if stored != shape:
+            raise BadInput(where, f"tensor {name!r} has shape {stored}, its config says {shape}", REMEDY)
         if dtype not in DTYPES and name not in whole:
             raise BadInput(where, f"tensor {name!r} is {dtype}", "use a model that `stap export` wrote")
 
@@ -105,7 +121,7 @@ def read_config(path: Path) -> ModelConfig:
     if kind == CHECKPOINT:
         raise BadInput(str(path), "a training checkpoint, not a model", "use best.safetensors of the same run")
     if kind != MODEL:
-        raise BadInput(str(path), "a safetensors file, but no stap model", _REMEDY)
+        raise BadInput(str(path), "a safetensors file, but no stap model", REMEDY)
     config = header.config(str(path))
     check(header, config.tensors(), str(path))
     return config
@@ -113,31 +129,38 @@ def read_config(path: Path) -> ModelConfig:
 
 def load(path: Path) -> Transformer:
     """The model in a file, ready to predict."""
+    import torch
+
     from stap.model.transformer import Transformer
 
     config = read_config(path)
     model = Transformer(config)
-    model.load_state_dict(floats(path, config))
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in floats(path, config).items()})
     return model.eval()
 
 
-def floats(path: Path, config: ModelConfig) -> dict[str, Tensor]:
+def floats(path: Path, config: ModelConfig) -> dict[str, NDArray[np.float32]]:
     """A checked file's tensors in float32, whatever they are stored in."""
-    from safetensors.torch import load_file
-
     stored = load_file(path)
     scaled = {name: stored[name + SCALE][:, None] for name in config.tensors() if name + SCALE in stored}
-    return {name: stored[name].float() * scaled.get(name, 1.0) for name in config.tensors()}
+    return {name: stored[name].astype(np.float32) * scaled.get(name, np.float32(1)) for name in config.tensors()}
 
 
 def save(model: Transformer, path: Path) -> None:
     """Write beside and rename."""
-    write(dict(model.state_dict()), {"format": MODEL, "config": model.config.to_json()}, path)
+    write_model(model.state_dict(), model.config, path)
 
 
-def write(tensors: dict[str, Tensor], metadata: dict[str, str], path: Path) -> None:
+def write_model(tensors: Mapping[str, Tensor | Array], config: ModelConfig, path: Path) -> None:
+    write(tensors, {"format": MODEL, "config": config.to_json()}, path)
+
+
+def write(tensors: Mapping[str, Tensor | Array], metadata: dict[str, str], path: Path) -> None:
     """A safetensors file, beside and renamed."""
-    from safetensors.torch import save_file
-
+    arrays = {name: np.asarray(_array(tensor), order="C") for name, tensor in tensors.items()}
     with replacing(path) as draft:
-        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, draft, metadata)
+        save_file(arrays, draft, metadata)
+
+
+def _array(tensor: Tensor | Array) -> Array:
+    return tensor if isinstance(tensor, np.ndarray) else tensor.detach().cpu().numpy()

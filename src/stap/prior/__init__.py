@@ -28,10 +28,10 @@ def draw_log(seed: int, index: int, usages: tuple[int, int] = USAGES) -> Usages:
     person, logger = draw_person(rng), draw_logger(rng)
     lived = int(1.2 * wanted / (1.0 - logger.off)) + 20
     while True:
-        log = tidy(record(behave(person, lived, rng), logger, rng))
-        if len(log.app) >= wanted:
-            return log.take(slice(wanted))
-        lived = int(1.2 * lived * wanted / len(log.app)) + 20
+        recorded = tidy(record(behave(person, lived, rng), logger, rng))
+        if len(recorded.app) >= wanted:
+            return recorded.take(slice(wanted))
+        lived = int(1.2 * lived * wanted / len(recorded.app)) + 20
 
 
 def people(count: int, seed: int, usages: tuple[int, int] = USAGES, first: int = 0) -> Corpus:
@@ -39,9 +39,9 @@ def people(count: int, seed: int, usages: tuple[int, int] = USAGES, first: int =
     return corpus({f"person {index}": draw_log(seed, index, usages) for index in range(first, first + count)})
 
 
-def corpus(logs: Mapping[str, Usages]) -> Corpus:
-    """Logs by user name, end to end; the apps get names that mean nothing."""
-    return Corpus.of((user, _names(int(log.app.max()) + 1), log) for user, log in logs.items())
+def corpus(people: Mapping[str, Usages]) -> Corpus:
+    """People's usages by user name, end to end; the apps get names that mean nothing."""
+    return Corpus.of((user, _names(int(usages.app.max()) + 1), usages) for user, usages in people.items())
 
 
 @lru_cache(maxsize=1024)

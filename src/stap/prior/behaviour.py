@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from stap.events import DAY, Bools, Floats, Ints, Longs, Usages
-from stap.prior.person import AGAIN, AGAIN_2, FOLLOW, FOLLOW_2, GIVEN, LAG, Habits, Person, Random, power_law
+from stap.prior.person import AGAIN, AGAIN_2, FOLLOW, FOLLOW_2, GIVEN, LAG, Habits, Person, Random, pick, power_law
 from stap.prior.sessions import Sessions, draw_sessions
 from stap.prior.tastes import draw_given, draw_popularity
 from stap.windows import VOCABULARY
@@ -109,13 +109,8 @@ def _walk(apps: list[int], rows: range, c: _Chances, ways: _Ways) -> None:
 def _draw_chances(person: Person, sessions: Sessions, glance: Bools, given: Longs, rng: Random) -> _Chances:
     habits, usages = person.habits, len(glance)
     first = sessions.place == 0
-    how = np.where(
-        first,
-        np.searchsorted(np.cumsum(habits.first)[:-1], rng.random(usages)),
-        np.searchsorted(np.cumsum(habits.within)[:-1], rng.random(usages)),
-    )
-    lags = np.cumsum(power_law(LONGEST_LAG, habits.lag_decay))
-    lag = 2 + np.searchsorted(lags[:-1], rng.random(usages))
+    how = np.where(first, pick(habits.first, rng.random(usages)), pick(habits.within, rng.random(usages)))
+    lag = 2 + pick(power_law(LONGEST_LAG, habits.lag_decay), rng.random(usages))
     how[(how == LAG) & (lag > sessions.place) & (rng.random(usages) < habits.session_memory)] = GIVEN
     swing = _swings(habits, usages, rng)
     how[swing > 0] = LAG
@@ -148,9 +143,9 @@ def _same_hour(sessions: Sessions, rng: Random) -> Longs:
     """(usages,) the usage at the same place of the session nearest to this time a day or a week ago; -1 if none."""
     ago = np.where(rng.random(len(sessions.time)) < 0.7, DAY, 7 * DAY) + rng.normal(0, 20, len(sessions.time))
     then = np.searchsorted(sessions.time, sessions.time - ago) - 1
-    model = np.repeat(np.where(then >= 0, sessions.first[then], -1), sessions.length)
+    first = np.repeat(np.where(then >= 0, sessions.first[then], -1), sessions.length)
     length = np.repeat(sessions.length[then], sessions.length)
-    return np.where(model >= 0, model + np.minimum(sessions.place, length - 1), -1)
+    return np.where(first >= 0, first + np.minimum(sessions.place, length - 1), -1)
 
 
 def _follow(habits: Habits, base: Floats, rng: Random) -> list[list[int]]:
@@ -167,7 +162,7 @@ def _followers(hub: float, base: Floats, rows: int, rng: Random) -> Longs:
     Row r never has app r, so that an app is never its own follower.
     """
     flat = np.sqrt(base)
-    follower = np.searchsorted(np.cumsum(flat / flat.sum())[:-1], rng.random((rows, FOLLOWERS)))
+    follower = pick(flat / flat.sum(), rng.random((rows, FOLLOWERS)))
     follower[rng.random((rows, FOLLOWERS)) < hub] = base.argmax()
     own = follower == np.arange(rows)[:, None]
     return np.where(own, (follower + 1) % len(base), follower)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stap.events import DAY, Floats, Ints, Usages
-from stap.prior.person import Random
+from stap.events import DAY, Usages
+from stap.prior.person import Random, pick
 
 STRETCH = 3  # days
 CLOSES = ("kept", "instants", "next start")  # as it was; no close at all; an app ends where the next begins
@@ -15,30 +15,21 @@ CLOSES = ("kept", "instants", "next start")  # as it was; no close at all; an ap
 
 @dataclass(frozen=True)
 class Logger:
-    closes: str  # one of CLOSES
-    tick: float  # seconds; all times are whole multiples, rounded down
-    generous: bool  # ends are rounded up: what was seen at all lasted a tick
-    lost: float  # share of closes that are missing: the usage ends where it started
-    overrun: float  # share of closes that come late, when the next app is open already
-    missed: float  # share of usages shorter than a tick that are not seen
-    off: float  # share of the days on which nothing is recorded, a stretch at a time
-    background: float  # opens by processes of their own, per usage
-    processes: int  # how many apps do that
-    launcher: float  # share of usages after which the launcher shows up
+    """Without a flaw by default."""
+
+    closes: str = "kept"  # one of CLOSES
+    tick: float = 0.001  # seconds; all times are whole multiples, rounded down
+    generous: bool = False  # ends are rounded up: what was seen at all lasted a tick
+    lost: float = 0.0  # share of closes that are missing: the usage ends where it started
+    overrun: float = 0.0  # share of closes that come late, when the next app is open already
+    missed: float = 0.0  # share of usages shorter than a tick that are not seen
+    off: float = 0.0  # share of the days on which nothing is recorded, a stretch at a time
+    background: float = 0.0  # opens by processes of their own, per usage
+    processes: int = 1  # how many apps do that
+    launcher: float = 0.0  # share of usages after which the launcher shows up
 
 
-PLAIN = Logger(  # no flaw at all
-    closes="kept",
-    tick=0.001,
-    generous=False,
-    lost=0.0,
-    overrun=0.0,
-    missed=0.0,
-    off=0.0,
-    background=0.0,
-    processes=1,
-    launcher=0.0,
-)
+PLAIN = Logger()
 
 
 def draw_logger(rng: Random) -> Logger:
@@ -61,32 +52,30 @@ def draw_logger(rng: Random) -> Logger:
     )
 
 
-def record(log: Usages, logger: Logger, rng: Random) -> Usages:
+def record(usages: Usages, logger: Logger, rng: Random) -> Usages:
     """The records; merging and clipping them is left to `tidy`."""
-    log = _unseen(log, logger, rng)
-    log = _closes(log, logger, rng)
+    usages = _unseen(usages, logger, rng)
+    usages = _closes(usages, logger, rng)
     if logger.launcher:
-        log = _with_launcher(log, logger.launcher, rng)
+        usages = _with_launcher(usages, logger.launcher, rng)
     if logger.background:
-        log = _with_background(log, logger, rng)
-    tick = logger.tick / 60
-    return Usages(
-        log.app, np.floor(log.start / tick) * tick, (np.ceil if logger.generous else np.floor)(log.end / tick) * tick
-    )
+        usages = _with_background(usages, logger, rng)
+    tick, round_end = logger.tick / 60, np.ceil if logger.generous else np.floor
+    return Usages(usages.app, np.floor(usages.start / tick) * tick, round_end(usages.end / tick) * tick)
 
 
-def _unseen(log: Usages, logger: Logger, rng: Random) -> Usages:
+def _unseen(usages: Usages, logger: Logger, rng: Random) -> Usages:
     """Whole days without the logger, and usages too short for it."""
-    day = (log.start // DAY).astype(np.int64)
+    day = (usages.start // DAY).astype(np.int64)
     day -= day.min()
     off = np.repeat(rng.random(int(day.max()) // STRETCH + 1) < logger.off, STRETCH)
-    short = (log.end - log.start) * 60 < logger.tick
+    short = (usages.end - usages.start) * 60 < logger.tick
     seen = ~off[day] & ~(short & (rng.random(len(day)) < logger.missed))
-    return log.take(seen) if seen.any() else log
+    return usages.take(seen) if seen.any() else usages
 
 
-def _closes(log: Usages, logger: Logger, rng: Random) -> Usages:
-    app, start, end = log
+def _closes(usages: Usages, logger: Logger, rng: Random) -> Usages:
+    app, start, end = usages
     if logger.closes == "instants":
         return Usages(app, start, start)
     following = np.append(start[1:], end[-1])
@@ -97,25 +86,20 @@ def _closes(log: Usages, logger: Logger, rng: Random) -> Usages:
     return Usages(app, start, np.where(late & (following - end < 1.0), following, end))
 
 
-def _with_launcher(log: Usages, share: float, rng: Random) -> Usages:
+def _with_launcher(usages: Usages, share: float, rng: Random) -> Usages:
     """An app of its own that comes between, for a moment."""
-    shown = np.flatnonzero(rng.random(len(log.app)) < share)
-    launcher = np.full(len(shown), log.app.max() + 1, np.int32)
-    return _joined(log, launcher, log.end[shown], log.end[shown] + 1 / 60)
+    shown = np.flatnonzero(rng.random(len(usages.app)) < share)
+    launcher = np.full(len(shown), usages.app.max() + 1, np.int32)
+    return usages.together(Usages(launcher, usages.end[shown], usages.end[shown] + 1 / 60))
 
 
-def _with_background(log: Usages, logger: Logger, rng: Random) -> Usages:
+def _with_background(usages: Usages, logger: Logger, rng: Random) -> Usages:
     """Processes that come up by themselves while the device is in use: some all day, some on a beat of their own."""
-    count = int(logger.background * len(log.app))
-    beat = log.start[np.sort(rng.integers(0, len(log.app), count))] + rng.uniform(0, 3, count)
+    count = int(logger.background * len(usages.app))
+    beat = usages.start[np.sort(rng.integers(0, len(usages.app), count))] + rng.uniform(0, 3, count)
     weight = rng.dirichlet(np.full(logger.processes, 0.7))
     known = rng.random(logger.processes) < 0.5  # an app that the person opens as well
-    process = np.where(known, rng.choice(log.app, logger.processes), log.app.max() + 1 + np.arange(logger.processes))
-    app = process[np.searchsorted(np.cumsum(weight)[:-1], rng.random(count))]
-    return _joined(log, app.astype(np.int32), beat, beat + rng.exponential(0.3, count))
-
-
-def _joined(log: Usages, app: Ints, start: Floats, end: Floats) -> Usages:
-    order = np.argsort(np.concatenate([log.start, start]), kind="stable")
-    both = (np.concatenate([mine, more])[order] for mine, more in zip(log, (app, start, end), strict=True))
-    return Usages(*both)
+    new = usages.app.max() + 1 + np.arange(logger.processes)
+    process = np.where(known, rng.choice(usages.app, logger.processes), new)
+    app = process[pick(weight, rng.random(count))]
+    return usages.together(Usages(app.astype(np.int32), beat, beat + rng.exponential(0.3, count)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stap.events import Floats
+from stap.events import Floats, Longs
 
 Random = np.random.Generator
 
@@ -35,13 +35,13 @@ class Day:
 
 @dataclass(frozen=True)
 class Tastes:
-    """Which apps, and how the choice changes with context and time."""
+    """Which apps, and how the choice changes with the setting and with time."""
 
     apps: int  # installed at some time, the never-tried tail aside
     zipf: float  # popularity of the r-th app falls like r ** -zipf
-    contexts: int  # kinds of moments: hours of the day, workdays and weekends apart
-    context_strength: float  # sd of an app's log popularity between contexts
-    context_blur: float  # share of moments that are not what the clock says
+    settings: int  # kinds of situations: hours of the day, workdays and weekends apart
+    setting_strength: float  # sd of an app's log popularity between settings
+    setting_blur: float  # share of sessions whose setting is not what the clock says
     session_start: float  # sd of the log popularity of opening a session, against within one
     drift: float  # sd of an app's log popularity after a month
     bursts: float  # per app and month
@@ -128,9 +128,9 @@ def _tastes(rng: Random, desktop: bool) -> Tastes:
     return Tastes(
         apps=int(_log_uniform(rng, 4, 40) if desktop else _log_uniform(rng, 18, 185)),
         zipf=rng.uniform(1.0, 3.2) if desktop else rng.uniform(0.3, 1.8),
-        contexts=int(rng.integers(1, 9)),
-        context_strength=_log_uniform(rng, 0.4, 2.5),
-        context_blur=rng.uniform(0, 0.3),
+        settings=int(rng.integers(1, 9)),
+        setting_strength=_log_uniform(rng, 0.4, 2.5),
+        setting_blur=rng.uniform(0, 0.3),
         session_start=_log_uniform(rng, 0.1, 1.5),
         drift=_log_uniform(rng, 0.05, 3.0),
         bursts=_log_uniform(rng, 0.005, 0.4),
@@ -189,6 +189,11 @@ def _stays(rng: Random, desktop: bool) -> Stays:
 
 def _log_uniform(rng: Random, low: float, high: float) -> float:
     return float(low * (high / low) ** rng.random())
+
+
+def pick(shares: Floats | tuple[float, ...], chance: Floats) -> Longs:
+    """One of the places by their shares, which sum to 1, for every chance from 0 to 1."""
+    return np.searchsorted(np.cumsum(shares)[:-1], chance)
 
 
 def power_law(size: int, exponent: float) -> Floats:

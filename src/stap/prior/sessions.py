@@ -7,12 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from stap.events import DAY, Floats, Longs
-from stap.prior.person import Day, Person, Random
+from stap.events import DAY, Bools, Floats, Longs
+from stap.prior.person import Day, Person, Random, pick
 
 BIN = 15.0  # minutes
 EPOCH_DAYS = (15_340, 20_450)  # 2012 to 2025, in days since 1970
-THURSDAY = 3  # 1970-01-01; Monday is 0
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,9 @@ def _lengths(person: Person, usages: int, rng: Random) -> Longs:
 def _times(day: Day, sessions: int, days: int, rng: Random) -> Floats:
     """Sorted; some sessions follow close upon another, the rest come as the day has it."""
     activity = np.exp(rng.normal(0, day.unevenness, days))
-    which = np.searchsorted(np.cumsum(activity / activity.sum())[:-1], rng.random(sessions))
-    which += rng.integers(*EPOCH_DAYS)
-    weekend = (which + THURSDAY) % 7 >= 5
+    which = pick(activity / activity.sum(), rng.random(sessions)) + rng.integers(*EPOCH_DAYS)
     chance = rng.random(sessions)
-    bins = np.where(weekend, _bins(day, day.weekend_shift, chance), _bins(day, 0.0, chance))
+    bins = np.where(is_weekend(which), _bins(day, day.weekend_shift, chance), _bins(day, 0.0, chance))
     time = which * DAY + (bins + rng.random(sessions)) * BIN
     follows = np.flatnonzero(rng.random(sessions) < day.clustered)
     time[follows] = time[rng.integers(0, sessions, len(follows))] + 5 + rng.exponential(day.cluster_gap, len(follows))
@@ -85,4 +82,10 @@ def _bins(day: Day, shift: float, chance: Floats) -> Longs:
     for at, strength, width in day.peaks:
         away = np.abs((hour - at - shift + 12) % 24 - 12)
         profile = profile + strength * np.exp(-0.5 * (away / width) ** 2)
-    return np.searchsorted(np.cumsum(profile / profile.sum())[:-1], chance)
+    return pick(profile / profile.sum(), chance)
+
+
+def is_weekend(day: Longs | Floats) -> Bools:
+    """Of days since 1970-01-01, which was a Thursday: 3, when Monday is 0."""
+    weekend: Bools = (day + 3) % 7 >= 5
+    return weekend

@@ -1,4 +1,4 @@
-"""What a person would choose by taste: popularity by kind of moment and by date, notifications, first-ever apps."""
+"""What a person would choose by taste: popularity by setting and by date, notifications, first-ever apps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from stap.events import DAY, Floats, Longs
 from stap.prior.person import Person, Random, Tastes, power_law
-from stap.prior.sessions import THURSDAY, Sessions
+from stap.prior.sessions import Sessions, is_weekend
 from stap.windows import VOCABULARY
 
 MOST_APPS = VOCABULARY - 10  # what a logger adds must find room
@@ -19,7 +19,7 @@ MONTH = 30.0  # days
 @dataclass(frozen=True)
 class Popularity:
     base: Floats  # (apps,) shares
-    log: Floats  # (periods, contexts, apps) log popularity
+    by_setting: Floats  # (periods, settings, apps) log popularity
     start: Floats  # (apps,) log preference for opening a session
 
 
@@ -33,10 +33,10 @@ def draw_popularity(person: Person, sessions: Sessions, rng: Random) -> Populari
     change = (
         _drift(tastes, periods, days, rng) + _bursts(tastes, periods, days, rng) + _installs(tastes, periods, days, rng)
     )
-    context = rng.normal(0, tastes.context_strength, (tastes.contexts, tastes.apps))
+    setting = rng.normal(0, tastes.setting_strength, (tastes.settings, tastes.apps))
     return Popularity(
         base=base,
-        log=np.log(base) + change[:, None, :] + context,
+        by_setting=np.log(base) + change[:, None, :] + setting,
         start=rng.normal(0, tastes.session_start, tastes.apps),
     )
 
@@ -69,13 +69,14 @@ def _installs(tastes: Tastes, periods: int, days: float, rng: Random) -> Floats:
 def draw_given(person: Person, sessions: Sessions, popularity: Popularity, rng: Random) -> Longs:
     """(usages,) the app that taste, a notification or curiosity would choose now."""
     tastes, usages = person.tastes, len(sessions.of)
-    periods, contexts, apps = popularity.log.shape
+    periods, settings, apps = popularity.by_setting.shape
     span = sessions.time[-1] - sessions.time[0] + 1.0
     period = ((sessions.time - sessions.time[0]) * (periods / span)).astype(np.int64)
-    moment = (period * contexts + _contexts(tastes, sessions, rng))[sessions.of]
-    within = popularity.log.reshape(-1, apps)
+    within = popularity.by_setting.reshape(-1, apps)
     table = np.exp(np.concatenate([within, within + popularity.start]))
-    row = moment + np.where(sessions.place == 0, len(within), 0)
+    row = (period * settings + _settings(tastes, sessions, rng))[sessions.of] + np.where(
+        sessions.place == 0, len(within), 0
+    )
     given = _pick(table, row, rng)
     notifiers = rng.permutation(min(apps, 12))[: tastes.notifiers]
     notified = rng.random(usages) < tastes.notified
@@ -95,12 +96,11 @@ def _pick(table: Floats, row: Longs, rng: Random) -> Longs:
     return column.clip(0, table.shape[1] - 1)
 
 
-def _contexts(tastes: Tastes, sessions: Sessions, rng: Random) -> Longs:
-    """(sessions,) the kind of moment: stretches of the day, other ones at the weekend, blurred."""
+def _settings(tastes: Tastes, sessions: Sessions, rng: Random) -> Longs:
+    """(sessions,) the setting of each: stretches of the day, other ones at the weekend, blurred."""
     hour = sessions.time % DAY / 60
-    weekend = (sessions.time // DAY + THURSDAY) % 7 >= 5
-    edges = np.sort(rng.uniform(0, 24, max(1, tastes.contexts - 1)))
-    kinds = rng.integers(0, tastes.contexts, (2, len(edges) + 1))
-    kind = kinds[weekend.astype(int), np.searchsorted(edges, hour)]
-    blurred = rng.random(len(hour)) < tastes.context_blur
-    return np.where(blurred, rng.integers(0, tastes.contexts, len(hour)), kind)
+    edges = np.sort(rng.uniform(0, 24, max(1, tastes.settings - 1)))
+    planned = rng.integers(0, tastes.settings, (2, len(edges) + 1))
+    setting = planned[is_weekend(sessions.time // DAY).astype(int), np.searchsorted(edges, hour)]
+    blurred = rng.random(len(hour)) < tastes.setting_blur
+    return np.where(blurred, rng.integers(0, tastes.settings, len(hour)), setting)

@@ -85,7 +85,7 @@ def adapt(path: Path, corpus: Corpus, out: Path, where: str, tick: Tick = quiet)
     if proof.helps:
         stored = load_file(path)
         stored.update({name: parameter.detach() for name, parameter in small_parts(model).items()})
-        weights.write(stored, {"format": weights.MODEL, "config": model.config.to_json()}, out)
+        weights.write_model(stored, model.config, out)
     return proof
 
 

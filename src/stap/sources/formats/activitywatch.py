@@ -16,10 +16,9 @@ import polars as pl
 
 from stap.errors import BadInput
 from stap.sources.reading.base import Head, Log, Options, Records
-from stap.sources.reading.clock import iso_utc, take_spans, take_time, to_wall, zone_name, zone_note
+from stap.sources.reading.clock import Zone, iso_utc, take_spans, take_time
 from stap.sources.reading.rows import ROW
 from stap.sources.reading.text import clean_document
-from stap.usage import SCHEMA
 
 NAME = "activitywatch"
 LARGEST = 256 << 20
@@ -37,12 +36,12 @@ def sniff(head: Head) -> float:
 
 
 def read(log: Log, options: Options) -> Records:
-    zone = zone_name(options.zone)
+    zone = Zone(options.zone)
     buckets = _buckets(log, _document(log))
     windows = [bucket for bucket in buckets if bucket.get("type") == "currentwindow"]
     if not windows:
         raise BadInput(log.name, "no bucket of type currentwindow", "export the window or the Android watcher's bucket")
-    tables, anonymous = [], False
+    tables = []
     for bucket in windows:
         host = bucket.get("hostname")
         away = [other for other in buckets if other.get("type") == "afkstatus" and other.get("hostname") == host]
@@ -51,13 +50,12 @@ def read(log: Log, options: Options) -> Records:
             status = _events(log, other, ("status",))
             frame = cut_away(frame, status.filter(pl.col("app") == "afk"))
         known = isinstance(host, str) and host not in ("", "unknown")
-        anonymous |= not known
-        tables.append(frame.with_columns(pl.lit(host if known else log.stem).alias("user")))
+        tables.append(frame.with_columns(user=pl.lit(host if known else None, pl.String)))
     frame = pl.concat(tables)
     length = pl.col("end") - pl.col("start")  # kept as it is: the wall clock may jump back in between
-    frame = frame.with_columns(to_wall(pl.col("start"), zone).alias("start"), length.alias("length"))
-    frame = frame.with_columns((pl.col("start") + pl.col("length")).alias("end")).sort("start", maintain_order=True)
-    return Records(frame.select(list(SCHEMA)), (zone_note(options.zone, zone),), anonymous=anonymous)
+    start = zone.wall(pl.col("start"))
+    frame = frame.with_columns(start=start, end=start + length).sort("start", maintain_order=True)
+    return Records(frame, (zone.note,), dataset=not frame["user"].has_nulls())
 
 
 def _document(log: Log) -> Any:
@@ -76,9 +74,9 @@ def _buckets(log: Log, document: Any) -> list[dict[str, Any]]:
         return [{"type": "currentwindow", "events": document}]
     if isinstance(document, dict):
         buckets = document.get("buckets", [document])
-        found = list(buckets.values()) if isinstance(buckets, dict) else buckets
-        if isinstance(found, list) and all(isinstance(bucket, dict) for bucket in found):
-            return found
+        buckets = list(buckets.values()) if isinstance(buckets, dict) else buckets
+        if isinstance(buckets, list) and all(isinstance(bucket, dict) for bucket in buckets):
+            return buckets
     raise BadInput(log.name, "no buckets in it", "export the buckets from ActivityWatch's own page")
 
 

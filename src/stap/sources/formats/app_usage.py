@@ -1,7 +1,9 @@
 """The "App Usage" app's CSV export: App name, Date, Time, Duration; newest first; a footer at the end.
 
-Screen, notification and boot rows stand among the apps under localised names; dates and times come in the phone's own
-manner. Both are settled from the whole file: see `app_usage_rows` and `localised`. The user is the file's name.
+Dates and times come in the phone's own manner, which is settled from the whole file: see `localised`. Screen,
+notification and boot rows stand among the apps under localised names. They are known by vocabulary in the common
+languages, and by structure elsewhere: a name like "posted (X)" that never lasts, with several X that are apps of their
+own, is a notification in whatever tongue. The log names nobody.
 """
 
 from __future__ import annotations
@@ -10,31 +12,70 @@ import re
 
 import polars as pl
 
-from stap.sources.reading.app_usage_rows import pseudo_names
 from stap.sources.reading.base import Head, Log, Options, Records
-from stap.sources.reading.clock import ascii_digits, take_spans, take_time
-from stap.sources.reading.localised import read_dates, read_times
+from stap.sources.reading.clock import ascii_digits, take_spans
+from stap.sources.reading.localised import NUMBERS, take_local_times, words
 from stap.sources.reading.rows import ROW
 from stap.sources.reading.tables import read_header, read_table, split
 from stap.sources.reading.text import clean
-from stap.usage import SCHEMA
 
 NAME = "app-usage"
 COLUMNS = ["app", "date", "time", "duration"]
 HEADER = ["app name", "date", "time", "duration"]
-DATE = re.compile(r"\D*\d{1,4}\D{1,3}\d{1,2}\D{1,3}\d{1,4}\D*")
-DURATION = re.compile(r"\d+:\d\d:\d\d")
+DURATION = r"^(-?)(\d+):(\d\d?):(\d\d?)$"
+NAMED = re.compile(r"^(?P<stem>.+?) ?[(（](?P<inner>.+)[)）]$")
+
+LOCKS = words("""
+    locked | unlocked | verrouillé | déverrouillé | gesperrt | entsperrt | bloqueada | desbloqueada
+    bloqueado | desbloqueado | bloccato | sbloccato | zablokowany | odblokowany | vergrendeld | ontgrendeld
+    заблокирован | разблокирован | заблоковано | розблоковано | låst | upplåst | ulåst | låst op | olåst
+    lukittu | avattu | kilitli | kilitsiz | kilidi açık | zamčeno | odemčeno | uzamčen | odemčen | zárolt
+    feloldott | blocat | deblocat | κλειδωμένη | ξεκλείδωτη | terkunci | tidak terkunci | đã khóa | đã mở khóa
+    ロック中 | ロック解除 | ロック | 잠김 | 잠금 해제 | 已锁定 | 已解锁 | 已鎖定 | 已解鎖 | 锁定 | 解锁 | 鎖定
+    解鎖 | مقفل | مقفلة | غير مقفل | مفتوح | قفل | باز | נעול | לא נעול | ล็อก | ปลดล็อก
+""")
+SCREEN = words("""
+    screen on | screen off | écran allumé | écran éteint | bildschirm an | bildschirm aus | bildschirm ein
+    pantalla encendida | pantalla apagada | schermo acceso | schermo spento | tela ligada | tela desligada
+    ecrã ligado | ecrã desligado | ekran włączony | ekran wyłączony | scherm aan | scherm uit | экран включен
+    экран выключен | экран включён | экран выключён | екран увімкнено | екран вимкнено | skärm på | skärm av
+    skærm tændt | skærm slukket | skjerm på | skjerm av | näyttö päällä | näyttö pois | ekran açık
+    ekran kapalı | obrazovka zapnuta | obrazovka vypnuta | kijelző be | kijelző ki | ecran pornit
+    ecran oprit | οθόνη ενεργή | οθόνη ανενεργή | layar hidup | layar mati | 画面オン | 画面オフ | 화면 켜짐
+    화면 꺼짐 | 屏幕开启 | 屏幕关闭 | 屏幕打开 | 亮屏 | 熄屏 | 螢幕開啟 | 螢幕關閉
+""")
+BOOT = words("""
+    notification history enabled | notification history disabled | historique activé des notifications
+    historique désactivé des notifications | historique des notifications activé | device boot
+    device shutdown | device startup | appareil allumé | appareil éteint | gerät gestartet
+    gerät eingeschaltet | gerät ausgeschaltet | gerätestart | dispositivo encendido | dispositivo apagado
+    arranque del dispositivo | apagado del dispositivo | dispositivo acceso | dispositivo spento
+    avvio dispositivo | spegnimento dispositivo | dispositivo ligado | dispositivo desligado
+    uruchomienie urządzenia | wyłączenie urządzenia | urządzenie włączone | urządzenie wyłączone
+    apparaat gestart | apparaat uitgeschakeld | apparaat opgestart | apparaat afgesloten | устройство включено
+    устройство выключено | загрузка устройства | выключение устройства | enhet startad | enhet avstängd
+    cihaz açıldı | cihaz kapandı | zařízení zapnuto | zařízení vypnuto | デバイスの起動
+    デバイスのシャットダウン | 기기 부팅 | 기기 종료 | 设备启动 | 设备关机 | 裝置開機 | 裝置關機
+""")
+NOTIFICATION = words("""
+    notification posted | notification | notifications envoyées | notification envoyée | notification publiée
+    benachrichtigung gesendet | benachrichtigung | notificación publicada | notificación | notifica inviata
+    notifica pubblicata | notificação publicada | notificação | powiadomienie | opublikowano powiadomienie
+    powiadomienie wysłane | melding geplaatst | melding | уведомление | уведомление отправлено | сповіщення
+    avisering | varsel | bildirim | bildirim gönderildi | oznámení | értesítés | notificare | ειδοποίηση
+    通知 | 通知の投稿 | 알림 | 发布通知 | 已发布通知 | 發佈通知
+""")
 
 
 def sniff(head: Head) -> float:
     """By the header, or, where that is translated too, by the shape of the first rows."""
-    rows = [split(line, ",") for line in head.lines(5)]
-    if not rows or len(rows[0]) != len(COLUMNS):
+    header, *rows = [split(line, ",") for line in head.lines[:4]] or [[]]
+    if len(header) != len(COLUMNS):
         return 0.0
-    if [name.lower() for name in rows[0]] == HEADER:
+    if [name.lower() for name in header] == HEADER:
         return 1.0
-    data = [row for row in rows[1:4] if len(row) == len(COLUMNS)]
-    return 0.8 if data and all(DATE.fullmatch(row[1]) and DURATION.fullmatch(row[3]) for row in data) else 0.0
+    rows = [row for row in rows if len(row) == len(COLUMNS)]
+    return 0.8 if rows and all(re.match(NUMBERS, row[1]) and re.match(DURATION, row[3]) for row in rows) else 0.0
 
 
 def read(log: Log, options: Options) -> Records:
@@ -43,22 +84,14 @@ def read(log: Log, options: Options) -> Records:
     frame = _without_footer(read_table(log, ",", COLUMNS, skip=header))
     frame = log.sieve.require(frame, *COLUMNS).with_columns(ascii_digits(name) for name in COLUMNS[1:])
     pseudo = pseudo_names(frame)
-    apps = frame.filter(~pl.col("app").is_in(list(pseudo)))
-    day, order = read_dates(log.sieve, frame)  # from every row: the more dates, the surer their order
-    frame = apps.join(day, on=ROW, how="inner", maintain_order="left")
-    frame = read_times(log.sieve, frame)
-    start = pl.col("day") + pl.duration(seconds=pl.col("second"))
-    frame = take_time(log.sieve, frame.with_columns(pl.col("date").alias("start")), "start", start)
-    frame = frame.with_columns((pl.col("start") + pl.duration(seconds=_seconds("duration"))).alias("end"))
-    frame = log.sieve.reject(frame, pl.col("end").is_null(), "not a duration:", show="duration")
-    frame = take_spans(log.sieve, frame)
-    if order.newest_first:
-        frame = frame.reverse()
-    notes = [f"{log.name}: dates were read as {order.describe()}."]
-    if len(pseudo):
+    apps, order = take_local_times(log.sieve, frame.filter(~pl.col("app").is_in(list(pseudo))), frame)
+    apps = apps.with_columns(end=pl.col("start") + pl.duration(seconds=_seconds("duration")))
+    apps = log.sieve.reject(apps, pl.col("end").is_null(), "not a duration:", show="duration")
+    apps = take_spans(log.sieve, apps)
+    notes = [order.note(log.name)]
+    if pseudo:
         notes.append(f"{log.name}: screen, notification and boot rows are no app and were left out.")
-    frame = frame.with_columns(pl.lit(log.stem).alias("user"))
-    return Records(frame.select(list(SCHEMA)), tuple(notes), anonymous=True)
+    return Records(apps.reverse() if order.newest_first else apps, tuple(notes))
 
 
 def _without_footer(frame: pl.DataFrame) -> pl.DataFrame:
@@ -69,7 +102,29 @@ def _without_footer(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _seconds(column: str) -> pl.Expr:
     """h:mm:ss, where h may pass 24 and a minus makes it bad later."""
-    parts = pl.col(column).str.strip_chars().str.extract_groups(r"^(-?)(\d+):(\d\d?):(\d\d?)$").struct
+    parts = pl.col(column).str.strip_chars().str.extract_groups(DURATION).struct
     hours, minutes, seconds = (parts.field(str(i)).cast(pl.Int64) for i in (2, 3, 4))
     total = hours * 3600 + minutes * 60 + seconds
     return pl.when(parts.field("1") == "-").then(-total).otherwise(total)
+
+
+def pseudo_names(frame: pl.DataFrame) -> set[str]:
+    """The names in column `app` that are no app. `duration` is still text here."""
+    counts = frame.group_by("app").agg(pl.col("duration").str.contains(r"^0+:0+:0+$").all().alias("instant"))
+    instant: dict[str, bool] = dict(counts.rows())
+    shaped = {name: (match["stem"].lower(), match["inner"]) for name in instant if (match := NAMED.match(name))}
+    screens = SCREEN | {stem for stem, inner in shaped.values() if inner.lower() in LOCKS}
+    posts = NOTIFICATION | _posts(shaped, instant)
+    return {
+        name
+        for name in instant
+        if name.lower() in screens | BOOT or (name in shaped and shaped[name][0] in screens | posts)
+    }
+
+
+def _posts(shaped: dict[str, tuple[str, str]], instant: dict[str, bool]) -> set[str]:
+    """Stems that only ever name other apps and never last."""
+    inner: dict[str, list[str]] = {}
+    for name, (stem, app) in shaped.items():
+        inner.setdefault(stem, []).append(app if instant[name] else "")
+    return {stem for stem, apps in inner.items() if "" not in apps and sum(app in instant for app in apps) >= 2}

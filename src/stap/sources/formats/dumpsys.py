@@ -13,12 +13,10 @@ import re
 import polars as pl
 
 from stap.sources.reading.base import Head, Log, Options, Records
-from stap.sources.reading.clock import ascii_digits, parse, take_time, to_wall, zone_name, zone_note
-from stap.sources.reading.localised import read_dates, read_times
-from stap.sources.reading.rows import ROW
+from stap.sources.reading.clock import Zone, ascii_digits, epoch_utc, parse, take_time
+from stap.sources.reading.localised import take_local_times
 from stap.sources.reading.tables import read_lines
 from stap.sources.reading.text import clean
-from stap.usage import SCHEMA
 
 NAME = "dumpsys"
 FRONT = ["ACTIVITY_RESUMED", "MOVE_TO_FOREGROUND", "CONTINUE_PREVIOUS_DAY", "1", "4"]
@@ -37,13 +35,11 @@ def sniff(head: Head) -> float:
 
 def read(log: Log, options: Options) -> Records:
     log = clean(log)
-    frame = _lines(log)
-    frame, notes = _times(log, frame, options)
+    frame, notes = _times(log, _lines(log), options)
     keys = ["user", "time", "type", "package", "class", "instance"]
     frame = frame.unique(keys, keep="first", maintain_order=True).sort("user", "time", maintain_order=True)
-    frame = _usages(frame)
-    name = pl.when(pl.col("user") == "0").then(pl.lit(log.stem)).otherwise(pl.lit(log.stem + "/") + pl.col("user"))
-    return Records(frame.with_columns(name.alias("user")).select(list(SCHEMA)), notes, anonymous=True)
+    name = pl.when(pl.col("user") != "0").then(pl.lit(log.stem + "/") + pl.col("user"))
+    return Records(_usages(frame).with_columns(user=name), notes)
 
 
 def _lines(log: Log) -> pl.DataFrame:
@@ -63,9 +59,8 @@ def _times(log: Log, frame: pl.DataFrame, options: Options) -> tuple[pl.DataFram
     frame = frame.with_columns(ascii_digits("time"))
     sample = next(iter(frame["time"]), "")
     if re.fullmatch(r"\d{12,14}", sample):
-        zone = zone_name(options.zone)
-        utc = pl.from_epoch(pl.col("time").cast(pl.Int64, strict=False), "ms")
-        return take_time(log.sieve, frame, "time", to_wall(utc, zone)), (zone_note(options.zone, zone),)
+        zone = Zone(options.zone)
+        return take_time(log.sieve, frame, "time", zone.wall(epoch_utc("time"))), (zone.note,)
     if not sample or re.match(r"\d{4}-\d\d-\d\d ", sample):
         return take_time(log.sieve, frame, "time", parse("time", PLAIN)), ()
     return _localised(log, frame)
@@ -78,10 +73,8 @@ def _localised(log: Log, frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, 
     clock = pl.format("{}:{}:{}{}", hour, minute, second.fill_null("00"), half)
     frame = frame.with_columns(pl.col("time").alias("text"), date.alias("date"), clock.alias("time"))
     frame = log.sieve.reject(frame, pl.col("date").is_null(), "not a possible time:", show="text")
-    day, order = read_dates(log.sieve, frame)
-    frame = read_times(log.sieve, frame.join(day, on=ROW, maintain_order="left"))
-    start = pl.col("day") + pl.duration(seconds=pl.col("second"))
-    return take_time(log.sieve, frame, "time", start), (f"{log.name}: dates were read as {order.describe()}.",)
+    frame, order = take_local_times(log.sieve, frame, frame)
+    return frame.with_columns(time="start"), (order.note(log.name),)
 
 
 def _usages(events: pl.DataFrame) -> pl.DataFrame:

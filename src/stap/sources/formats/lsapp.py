@@ -24,12 +24,9 @@ PUBLISHED = {"users": 292, "apps": 87, "usage records": 599_635, "sessions": 76_
 
 
 def sniff(head: Head) -> float:
-    lines = head.lines(1)
-    if not lines:
-        return 0.0
-    if lines[0].split("\t") == COLUMNS:
+    if head.first_line.split("\t") == COLUMNS:
         return 1.0
-    return 0.95 if ROW_SHAPE.fullmatch(lines[0]) else 0.0
+    return 0.95 if ROW_SHAPE.fullmatch(head.first_line) else 0.0
 
 
 def read(log: Log, options: Options) -> Records:
@@ -42,7 +39,7 @@ def read(log: Log, options: Options) -> Records:
     frame = take_time(log.sieve, frame, "timestamp", parse("timestamp", "%Y-%m-%d %H:%M:%S"))
     frame = log.sieve.reject(frame, ~pl.col("event_type").is_in(EVENTS), "not an event of LSApp:", show="event_type")
     table = frame.select(user="user_id", app="app_name", start="timestamp", end="timestamp")
-    return Records(table, (compare("LSApp", PUBLISHED, _counts(frame)),), judged=True)
+    return Records(table, (compare("LSApp", PUBLISHED, _counts(frame)),), judged=True, dataset=True)
 
 
 def _counts(frame: pl.DataFrame) -> dict[str, int]:

@@ -23,18 +23,18 @@ PUBLISHED = {"users": 871, "apps": 2000, f"users with at most {VOCABULARY} apps"
 
 
 def sniff(head: Head) -> float:
-    lines = head.lines(1)
-    return 0.95 if lines and ROW_SHAPE.fullmatch(lines[0]) else 0.0
+    return 0.95 if ROW_SHAPE.fullmatch(head.first_line) else 0.0
 
 
 def read(log: Log, options: Options) -> Records:
     log = clean(log)
-    separator = "\t" if "\t" in next(iter(log.head().lines(1)), "") else " "
-    frame = log.sieve.require(read_table(log, separator, COLUMNS, skip=0, quoted=False), *COLUMNS)
+    shape = ROW_SHAPE.fullmatch(log.head().first_line)
+    frame = read_table(log, shape[1] if shape else " ", COLUMNS, skip=0, quoted=False)
+    frame = log.sieve.require(frame, *COLUMNS)
     frame = log.sieve.reject(frame, ~pl.col("user").str.contains(r"^\d+$"), "not a user number:", show="user")
     frame = take_time(log.sieve, frame, "time", parse("time", "%Y%m%d%H%M%S"))
     table = frame.select("user", "app", start="time", end="time")
-    return Records(table, (compare("Tsinghua", PUBLISHED, _counts(table)),), judged=True)
+    return Records(table, (compare("Tsinghua", PUBLISHED, _counts(table)),), judged=True, dataset=True)
 
 
 def _counts(table: pl.DataFrame) -> dict[str, int]:

@@ -19,13 +19,12 @@ import re
 import polars as pl
 
 from stap.errors import BadInput
-from stap.sources.reading.base import Head, Log, Options, Records
-from stap.sources.reading.clock import ascii_digits, parse, take_spans, take_time
+from stap.sources.reading.base import Head, Log, Options, Records, bare_name
+from stap.sources.reading.clock import ascii_digits, parse, take_spans
 from stap.sources.reading.rows import ROW
-from stap.sources.reading.system import is_system
+from stap.sources.reading.system import drop_apps, is_system
 from stap.sources.reading.tables import read_header, read_lines, read_table, split
 from stap.sources.reading.text import clean
-from stap.usage import SCHEMA
 
 NAME = "ubiqlog"
 SESSIONS = ["user", "start", "end", "seconds", "app", "is_launcher"]
@@ -57,37 +56,39 @@ BACKGROUND = re.compile(
 
 
 def sniff(head: Head) -> float:
-    lines = head.lines()
-    if lines and split(lines[0], ",") in (SESSIONS, RAW):
+    if split(head.first_line, ",") in (SESSIONS, RAW):
         return 1.0
-    return 0.95 if any(SENSORS.match(line) for line in lines) else 0.0
+    return 0.95 if any(SENSORS.match(line) for line in head.lines) else 0.0
 
 
 def read(log: Log, options: Options) -> Records:
     log = clean(log)
     if log.head().text.lstrip().startswith("{"):
-        return _processes(log, _daily(log), options)
-    names, row = read_header(log, ",")
-    if names == SESSIONS:
-        return _sessions(log, row, options)
-    if names == RAW:
-        return _processes(log, read_table(log, ",", RAW, skip=row), options)
-    raise BadInput(log.name, "not the columns of UbiqLog", f"they are {', '.join(SESSIONS)} (cleaned)", row)
+        frame, kept = _processes(log, _daily(log))
+    else:
+        names, row = read_header(log, ",")
+        if names == SESSIONS:
+            frame, kept = _sessions(log, row)
+        elif names == RAW:
+            frame, kept = _processes(log, log.sieve.require(read_table(log, ",", RAW, skip=row), "user"))
+        else:
+            raise BadInput(log.name, "not the columns of UbiqLog", f"they are {', '.join(SESSIONS)} (cleaned)", row)
+    if options.keep_system:
+        kept = frame
+    return Records(kept, judged=True, dropped=len(frame) - len(kept), dataset=True)
 
 
-def _sessions(log: Log, header: int, options: Options) -> Records:
+def _sessions(log: Log, header: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """All records, and those of apps."""
     frame = log.sieve.require(read_table(log, ",", SESSIONS, skip=header), "user", "app")
-    for name in ("start", "end"):
-        frame = take_time(log.sieve, frame, name, parse(name, "%Y-%m-%d %H:%M:%S"))
-    frame = take_spans(log.sieve, frame)
+    frame = take_spans(log.sieve, frame, **{name: parse(name, "%Y-%m-%d %H:%M:%S") for name in ("start", "end")})
     frame = log.sieve.reject(frame, ~pl.col("is_launcher").is_in(["0", "1"]), "is_launcher is neither 0 nor 1")
-    kept = frame if options.keep_system else frame.filter(pl.col("is_launcher") == "0")
-    return Records(kept.select(list(SCHEMA)), judged=True, dropped=len(frame) - len(kept))
+    return frame, frame.filter(pl.col("is_launcher") == "0")
 
 
 def _daily(log: Log) -> pl.DataFrame:
     """One day's lines: the app records, with the columns of RAW that matter."""
-    app = pl.Struct({"ProcessName": pl.String, "Start": pl.String, "End": pl.String})
+    fields = {"ProcessName": "process", "Start": "start", "End": "end"}
     frame = (
         read_lines(log)
         .filter(pl.col("line").str.contains('"Application"', literal=True))
@@ -95,12 +96,12 @@ def _daily(log: Log) -> pl.DataFrame:
     )
     broken = [row for row, line in frame.select(ROW, "line").iter_rows() if not _whole(line)]
     frame = log.sieve.reject(frame, pl.col(ROW).is_in(broken), "a broken line:", show="line")
+    app = pl.Struct(dict.fromkeys(fields, pl.String()))
     record = frame["line"].str.json_decode(pl.Struct({"Application": app})).struct.field("Application")
-    user = log.folder or log.stem
-    return frame.select(ROW).with_columns(
-        pl.lit(user).alias("user"),
-        *(record.struct.field(old).alias(new) for old, new in (("ProcessName", "process"), ("Start", "start"))),
-        record.struct.field("End").alias("end"),
+    return frame.select(
+        ROW,
+        pl.lit(bare_name(log.origin.parent) or log.stem).alias("user"),
+        *(record.struct.field(old).alias(new) for old, new in fields.items()),
     )
 
 
@@ -114,18 +115,12 @@ def _whole(line: str) -> bool:
     return isinstance(app, dict) and all(isinstance(value, str | None) for value in app.values())
 
 
-def _processes(log: Log, frame: pl.DataFrame, options: Options) -> Records:
-    frame = frame.drop_nulls(["process", "start", "end"])
-    for name in ("start", "end"):
-        frame = take_time(log.sieve, frame.with_columns(ascii_digits(name)), name, parse(name, LAYOUT))
-    frame = take_spans(log.sieve, frame)
-    app = pl.col("process").str.strip_suffix(":remote")
-    frame = frame.with_columns(app.alias("app")).select(list(SCHEMA))
-    if options.keep_system:
-        return Records(frame, judged=True)
-    background = [app for app in frame["app"].unique() if _background(app)]
-    kept = frame.filter(~pl.col("app").is_in(background))
-    return Records(kept, judged=True, dropped=len(frame) - len(kept))
+def _processes(log: Log, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """All records, and those of apps in front."""
+    frame = frame.drop_nulls(["process", "start", "end"]).with_columns(ascii_digits("start"), ascii_digits("end"))
+    frame = take_spans(log.sieve, frame, **{name: parse(name, LAYOUT) for name in ("start", "end")})
+    frame = frame.with_columns(app=pl.col("process").str.strip_suffix(":remote"))
+    return frame, drop_apps(frame, _background)[0]
 
 
 def _background(app: str) -> bool:

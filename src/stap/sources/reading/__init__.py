@@ -1,1 +1,1 @@
-"""What the formats share: opening, text, rows, tables, clocks, names of launchers and system UI."""
+"""What the formats share: opening, text, rows, tables, clocks, dates in any language, names of system UI."""

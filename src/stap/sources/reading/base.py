@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +14,8 @@ import polars as pl
 from stap.sources.reading.rows import Sieve
 
 HEAD_BYTES = 1 << 16
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+ENDINGS = re.compile(r"(\.(gz|tgz|tar|tsv|csv|txt|json|parquet))+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -22,51 +27,73 @@ class Options:
     skip_bad_rows: bool = False
     keep_system: bool = False
     in_front: bool = False  # where records overlap, what was in front and what came back to it
+    as_user: str | None = None  # all logs are this one person's
+    same_users: bool = False  # a user's name is the same person in every log
 
 
 @dataclass(frozen=True)
 class Log:
-    """One log as plain bytes on disk, whatever it came wrapped in."""
+    """One opened log: plain bytes on disk, whatever it came wrapped in."""
 
-    path: Path
-    name: str  # what a person calls it
+    path: Path  # where the bytes are now
     sieve: Sieve
     scratch: Path  # where copies of it may be put
-    stem: str = "log"  # names the user where the log does not
-    folder: str = ""  # the folder it lay in
+    origin: Path  # where it lay; an archive is a folder here
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return self.sieve.where
+
+    @property
+    def stem(self) -> str:
+        """Names the user where the log does not."""
+        return bare_name(self.origin)
 
     def head(self) -> Head:
         with open(self.path, "rb") as file:
-            return Head(self.name, file.read(HEAD_BYTES))
+            return Head(file.read(HEAD_BYTES))
+
+
+def bare_name(path: Path) -> str:
+    """A file's or folder's name without the endings that say what it is packed in."""
+    return ENDINGS.sub("", path.name) or path.name
 
 
 @dataclass(frozen=True)
 class Head:
     """The first bytes of a log, enough to tell its format."""
 
-    name: str
     data: bytes
 
-    @property
+    @cached_property
     def text(self) -> str:
-        if self.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        if self.data.startswith(UTF16_MARKS):
             return self.data.decode("utf-16", "replace")
         return self.data.decode("utf-8-sig", "replace")
 
-    def lines(self, count: int = 20) -> list[str]:
+    @cached_property
+    def lines(self) -> list[str]:
         """The first lines that hold anything; the last one may be cut."""
-        return [line for line in self.text.splitlines() if line.strip()][:count]
+        return [line for line in self.text.splitlines() if line.strip()][:20]
+
+    @property
+    def first_line(self) -> str:
+        return self.lines[0] if self.lines else ""
 
 
 @dataclass(frozen=True)
 class Records:
-    """What one log says: a row a record, columns user, app, start, end, in the log's own order in time."""
+    """What one log says: a row a record, in the log's own order in time.
+
+    Columns are app, start, end and, where the log names anybody, user; other columns do not matter.
+    """
 
     table: pl.DataFrame
     notes: tuple[str, ...] = ()
     judged: bool = False  # the log's own maker has taken launchers and system UI out, or kept them on purpose
     dropped: int = 0  # launcher and system rows the source itself has dropped
-    anonymous: bool = False  # the log names nobody: its user is the file's stem
+    dataset: bool = False  # part of a data set: a user's name is the same person in all its logs
 
 
 class Source(Protocol):

@@ -26,6 +26,15 @@ def take_time(sieve: Sieve, frame: pl.DataFrame, name: str, parsed: pl.Expr) -> 
     return frame.drop(name).rename({time: name})
 
 
+def take_spans(sieve: Sieve, frame: pl.DataFrame, **parsed: pl.Expr) -> pl.DataFrame:
+    """Take the start and the end that are given. Without an end a record is an instant; none ends before it starts."""
+    for name, time in parsed.items():
+        frame = take_time(sieve, frame, name, time)
+    if "end" not in frame.columns:
+        return frame.with_columns(end="start")
+    return sieve.reject(frame, pl.col("end") < pl.col("start"), "end before start:", show="end")
+
+
 def parse(column: str, layout: str) -> pl.Expr:
     """Text in one strftime layout to a time, null where it does not fit."""
     # Nearly every time in a log is new: a cache of those seen costs more than it saves.
@@ -47,29 +56,33 @@ def iso_utc(text: pl.Expr) -> pl.Expr:
     return iso_wall(text) - pl.duration(minutes=east)
 
 
+def epoch_utc(column: str) -> pl.Expr:
+    """Milliseconds since 1970, as text, to UTC."""
+    milliseconds = pl.col(column).cast(pl.Float64, strict=False)
+    return pl.from_epoch(pl.when(milliseconds.is_between(0, 1e13)).then(milliseconds).cast(pl.Int64), "ms")
+
+
 def ascii_digits(column: str) -> pl.Expr:
     """Persian and Arabic digits as 0-9."""
     return pl.col(column).str.replace_many(DIGITS)
 
 
-def take_spans(sieve: Sieve, frame: pl.DataFrame) -> pl.DataFrame:
-    """A record cannot end before it starts."""
-    return sieve.reject(frame, pl.col("end") < pl.col("start"), "end before start:", show="end")
+class Zone:
+    """The zone to show times in that are in UTC: the one asked for by its IANA name, or this machine's."""
 
+    def __init__(self, asked: str | None) -> None:
+        self.name = asked or _local_zone()
+        try:
+            pl.Series([datetime(2020, 1, 1)]).dt.replace_time_zone(self.name)
+        except pl.exceptions.PolarsError:
+            remedy = "give an IANA name such as Europe/Berlin"
+            raise BadInput(f"--zone {self.name}", "no such time zone", remedy) from None
+        whose = "as asked" if asked else "this machine's zone; --zone names another"
+        self.note = f"Times were in UTC and are shown in {self.name} ({whose})."
 
-def zone_name(asked: str | None) -> str:
-    """The IANA zone to show UTC logs in: the one asked for, or this machine's."""
-    name = asked or _local_zone()
-    try:
-        pl.Series([datetime(2020, 1, 1)]).dt.replace_time_zone(name)
-    except pl.exceptions.PolarsError:
-        raise BadInput(f"--zone {name}", "no such time zone", "give an IANA name such as Europe/Berlin") from None
-    return name
-
-
-def zone_note(asked: str | None, zone: str) -> str:
-    whose = "as asked" if asked else "this machine's zone; --zone names another"
-    return f"Times were in UTC and are shown in {zone} ({whose})."
+    def wall(self, utc: pl.Expr) -> pl.Expr:
+        """A UTC time without a zone as what the clock on the wall showed."""
+        return utc.dt.replace_time_zone("UTC").dt.convert_time_zone(self.name).dt.replace_time_zone(None)
 
 
 def _local_zone() -> str:
@@ -77,8 +90,3 @@ def _local_zone() -> str:
     if not name:
         name = str(Path("/etc/localtime").resolve()).partition("/zoneinfo/")[2]
     return name or "UTC"
-
-
-def to_wall(utc: pl.Expr, zone: str) -> pl.Expr:
-    """A UTC time without a zone as what the clock on the wall of that zone showed."""
-    return utc.dt.replace_time_zone("UTC").dt.convert_time_zone(zone).dt.replace_time_zone(None)

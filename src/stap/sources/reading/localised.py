@@ -36,24 +36,33 @@ WHOLE_DAY = {"", "s", "h", "uhr"}
 
 
 @dataclass(frozen=True)
-class Order:
+class DateOrder:
     """How a file writes its dates."""
 
-    order: str
+    letters: str  # one of ORDERS
     newest_first: bool
     sure: bool
 
-    def describe(self) -> str:
-        return ORDERS[self.order] + ("" if self.sure else ", which is a guess: another order fits as well")
+    def note(self, where: str) -> str:
+        guess = "" if self.sure else ", which is a guess: another order fits as well"
+        return f"{where}: dates were read as {ORDERS[self.letters]}{guess}."
 
 
-def read_dates(sieve: Sieve, frame: pl.DataFrame) -> tuple[pl.DataFrame, Order]:
-    """ROW and `day` for every row with a date, and the order that was found."""
+def take_local_times(sieve: Sieve, frame: pl.DataFrame, every: pl.DataFrame) -> tuple[pl.DataFrame, DateOrder]:
+    """Adds `start` from the texts in `date` and `time`; the order of the dates is that of `every` row of the log."""
+    days, order = _read_dates(sieve, every)
+    frame = frame.join(days, on=ROW, maintain_order="left").with_columns(second=_second_of_day())
+    frame = sieve.reject(frame, pl.col("second").is_null(), "not a possible time:", show="time")
+    return frame.with_columns(start=pl.col("day") + pl.duration(seconds="second")), order
+
+
+def _read_dates(sieve: Sieve, frame: pl.DataFrame) -> tuple[pl.DataFrame, DateOrder]:
+    """ROW and `day` for every row with a date, and the order under which they are dates."""
     if frame.is_empty():
         raise BadInput(sieve.where, "no row with a date", "check that it is the right file")
     parts = pl.col("date").str.extract_groups(NUMBERS).struct
     numbers = frame.select(ROW, "date", *(parts.field(str(i)).alias(f"n{i}") for i in (1, 2, 3)))
-    times = read_times(None, frame)["second"]
+    times = frame.select(_second_of_day()).to_series()
     tried = {order: _dates(numbers, order) for order in ORDERS}
     scores = {order: _score(day, times) for order, day in tried.items()}
     if all(score[0] == frame.height for score in scores.values()):
@@ -61,11 +70,10 @@ def read_dates(sieve: Sieve, frame: pl.DataFrame) -> tuple[pl.DataFrame, Order]:
     best = min(scores.values())
     fitting = [order for order in ORDERS if scores[order][:2] == best[:2]]
     order = _likeliest([order for order in fitting if scores[order] == best], frame)
-    found = Order(order, _newest_first(tried[order], times), _same(tried, fitting))
-    dated = sieve.reject(
-        numbers.with_columns(tried[order].alias("day")), pl.col("day").is_null(), "not a possible date:", show="date"
-    )
-    return dated.select(ROW, "day"), found
+    sure = all(tried[other].equals(tried[order]) for other in fitting)  # as for 5/5/24, whichever comes first
+    numbers = numbers.with_columns(tried[order].alias("day"))
+    dated = sieve.reject(numbers, pl.col("day").is_null(), "not a possible date:", show="date")
+    return dated.select(ROW, "day"), DateOrder(order, _newest_first(tried[order], times), sure)
 
 
 def _dates(numbers: pl.DataFrame, order: str) -> pl.Series:
@@ -81,8 +89,8 @@ def _dates(numbers: pl.DataFrame, order: str) -> pl.Series:
 
 def _steps(day: pl.Series, second: pl.Series) -> pl.Series:
     """Seconds from each row to the next."""
-    moment = day + pl.Series(second * 1_000_000, dtype=pl.Duration("us"))
-    return moment.drop_nulls().diff().drop_nulls().dt.total_seconds()
+    time = day + pl.Series(second * 1_000_000, dtype=pl.Duration("us"))
+    return time.drop_nulls().diff().drop_nulls().dt.total_seconds()
 
 
 def _score(day: pl.Series, second: pl.Series) -> tuple[int, int, int]:
@@ -106,13 +114,8 @@ def _likeliest(orders: list[str], frame: pl.DataFrame) -> str:
     return next(order for order in wish if order in orders)
 
 
-def _same(tried: dict[str, pl.Series], fitting: list[str]) -> bool:
-    """Whether all the orders that fit say the same dates (as for 5/5/24)."""
-    return all(tried[order].equals(tried[fitting[0]]) for order in fitting)
-
-
-def read_times(sieve: Sieve | None, frame: pl.DataFrame) -> pl.DataFrame:
-    """Adds `second`, of the day, from a 24 or 12 hour clock; without a sieve an unreadable time is null."""
+def _second_of_day() -> pl.Expr:
+    """From the text in `time`, on a 24 or 12 hour clock; null where it is no time."""
     parts = pl.col("time").str.extract_groups(TIMES).struct
     half = pl.concat_str(parts.field("1"), parts.field("5")).str.to_lowercase().str.replace_all(BLANKS, "")
     hour, minute, second = (parts.field(str(i)).cast(pl.Int64) for i in (2, 3, 4))
@@ -124,8 +127,4 @@ def read_times(sieve: Sieve | None, frame: pl.DataFrame) -> pl.DataFrame:
         .when(half.is_in(WHOLE_DAY))
         .then(hour)
     )
-    sane = (hour < 24) & (minute < 60) & (second < 60)
-    frame = frame.with_columns(pl.when(sane).then(hour * 3600 + minute * 60 + second).alias("second"))
-    if sieve is None:
-        return frame
-    return sieve.reject(frame, pl.col("second").is_null(), "not a possible time:", show="time")
+    return pl.when((hour < 24) & (minute < 60) & (second < 60)).then(hour * 3600 + minute * 60 + second)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import sys
 import tarfile
 import tempfile
@@ -28,13 +27,12 @@ MAX_RATIO = 250  # app logs shrink 10 to 50 times; only a bomb shrinks a thousan
 RATIO_FROM = 64 << 20  # small files may shrink as they like
 MAX_MEMBERS = 100_000
 REFETCH = "fetch the file again, or keep what is whole with --skip-bad-rows"
-ENDINGS = re.compile(r"(\.(gz|tgz|tar|tsv|csv|txt|json|parquet))+$", re.IGNORECASE)
 
 
 def open_logs(path: str | Path, scratch: Path, skip: bool) -> Iterator[Log]:
     """Every log behind one argument of the command line."""
     if str(path) == "-":
-        yield from _unwrap(_spool(sys.stdin.buffer, "standard input", scratch, skip, stem="stdin"))
+        yield from _unwrap(_spool(sys.stdin.buffer, Sieve("standard input", skip), scratch, Path("stdin")))
         return
     path = Path(path)
     try:
@@ -55,19 +53,16 @@ def _hidden(path: Path) -> bool:
 
 
 def _open_file(path: Path, scratch: Path, skip: bool) -> Iterator[Log]:
-    stem, folder = ENDINGS.sub("", path.name) or path.name, path.absolute().parent.name
     if path.is_file():
-        log = Log(path, str(path), Sieve(str(path), skip), scratch, stem, folder)
+        yield from _unwrap(Log(path, Sieve(str(path), skip), scratch, Path(os.path.abspath(path))))
     else:  # a pipe: it can be read only once
         with open(path, "rb") as pipe:
-            log = _spool(pipe, str(path), scratch, skip, stem)
-    yield from _unwrap(log)
+            yield from _unwrap(_spool(pipe, Sieve(str(path), skip), scratch, Path(path.name)))
 
 
-def _spool(stream: IO[bytes], name: str, scratch: Path, skip: bool, stem: str) -> Log:
-    target = _fresh(scratch)
-    log = Log(target, name, Sieve(name, skip), scratch, stem)
-    with open(target, "wb") as out:
+def _spool(stream: IO[bytes], sieve: Sieve, scratch: Path, origin: Path) -> Log:
+    log = Log(_fresh(scratch), sieve, scratch, origin)
+    with open(log.path, "wb") as out:
         while piece := stream.read(PIECE):
             out.write(piece)
             _cap(log, out.tell())
@@ -127,14 +122,14 @@ def _drop_last_line(path: Path) -> None:
 
 def _untar(log: Log) -> Iterator[Log]:
     """The archive's plain files, under names of our own: a member's path is never a path here."""
-    found = 0
+    members = 0
     try:
         with tarfile.open(log.path, "r:") as archive:
             for member in archive:
                 if not member.isfile() or member.issparse() or not member.size or _hidden(Path(member.name)):
                     continue
-                found += 1
-                if found > MAX_MEMBERS:
+                members += 1
+                if members > MAX_MEMBERS:
                     raise BadInput(log.name, f"more than {MAX_MEMBERS} files in the tar", "unpack it and name a folder")
                 piece = _extract(log, member)
                 yield from _unwrap(piece)
@@ -142,12 +137,11 @@ def _untar(log: Log) -> Iterator[Log]:
                     return
     except tarfile.TarError as error:
         raise BadInput(log.name, f"a damaged tar ({error})", "fetch the file again") from None
-    if not found:
+    if not members:
         raise BadInput(log.name, "a tar without a file in it", "check how it was packed")
 
 
 def _extract(log: Log, member: tarfile.TarInfo) -> Log:
-    inside = Path(member.name)
     sieve = Sieve(f"{log.name}:{member.name}", log.sieve.skip)
     sieve.skipped, log.sieve.skipped = log.sieve.skipped, 0  # what unpacking lost shows where the records are
     target = _fresh(log.scratch)
@@ -161,7 +155,7 @@ def _extract(log: Log, member: tarfile.TarInfo) -> Log:
         if not sieve.skipped:
             sieve.fault(rows + 1, "the tar ends too early", REFETCH)
         _drop_last_line(target)
-    return Log(target, sieve.where, sieve, log.scratch, ENDINGS.sub("", inside.name), inside.parent.name)
+    return Log(target, sieve, log.scratch, log.origin / member.name.lstrip("/"))
 
 
 def _cap(log: Log, size: int) -> None:

@@ -6,6 +6,7 @@ The list is conservative. Settings, the phone, the browser, the store are chosen
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import polars as pl
 
@@ -56,10 +57,10 @@ def is_system(app: str) -> bool:
     return any(pattern.fullmatch(app) for pattern in (PACKAGES, NAMES))
 
 
-def drop_system(records: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def drop_apps(records: pl.DataFrame, unchosen: Callable[[str], bool]) -> tuple[pl.DataFrame, int]:
     """The records of apps that a person chose, and how many others there were."""
-    system = [app for app in records["app"].unique() if is_system(app)]
-    if not system:
+    apps = [app for app in records["app"].unique() if unchosen(app)]
+    if not apps:
         return records, 0
-    kept = records.filter(~pl.col("app").is_in(system))
+    kept = records.filter(~pl.col("app").is_in(apps))
     return kept, len(records) - len(kept)

@@ -18,8 +18,23 @@ from stap.sources.reading.base import Log
 from stap.sources.reading.rows import ROW
 
 CHUNK = 100_000
+SEPARATORS = (",", ";", "\t")
 NO_SEPARATOR = "\x1f"  # occurs in no text that a person or a phone writes
 LINE_ENDS = "[\r\n]"
+
+
+def separator_of(header: str, needed: Collection[str]) -> str | None:
+    """The separator under which a header has the columns needed, whatever their case."""
+    fits = (each for each in SEPARATORS if {name.lower() for name in split(header, each)}.issuperset(needed))
+    return next(fits, None)
+
+
+def split(line: str, separator: str) -> list[str]:
+    """One line in fields."""
+    try:
+        return [field.strip() for field in next(csv.reader(io.StringIO(line), delimiter=separator), [])]
+    except csv.Error:
+        return []
 
 
 def read_header(log: Log, separator: str) -> tuple[list[str], int]:
@@ -27,17 +42,25 @@ def read_header(log: Log, separator: str) -> tuple[list[str], int]:
     with open(log.path, encoding="utf-8", newline="") as file:
         for row, line in enumerate(file, 1):
             if line.strip():
-                return [field.strip() for field in next(csv.reader([line.rstrip("\r\n")], delimiter=separator))], row
+                return split(line.rstrip("\r\n"), separator), row
     raise BadInput(log.name, "the file is empty", "check how it was exported")
 
 
-def label_columns(log: Log, header: list[str], wanted: Collection[str], row: int) -> list[str]:
-    """The header's names where they are wanted, whatever their case; a name of its own for every other column."""
+def read_columns(log: Log, needed: Collection[str], wanted: Collection[str], remedy: str) -> pl.DataFrame:
+    """A table by its own header: the columns wanted under their names, whatever their case; and ROW.
+
+    Columns may stand in any order, and what is not wanted may be called anything.
+    """
+    separator = separator_of(log.head().first_line, needed)
+    if separator is None:
+        raise BadInput(log.name, f"no header with {', '.join(needed)}", remedy, 1)
+    header, row = read_header(log, separator)
     lower = [name.lower() for name in header]
     double = next((name for name in wanted if lower.count(name) > 1), None)
     if double is not None:
         raise BadInput(log.name, f"two columns {double!r}", "leave one of them out", row)
-    return [name if name in wanted else f"column {place}" for place, name in enumerate(lower, 1)]
+    names = [name if name in wanted else f"column {place}" for place, name in enumerate(lower, 1)]
+    return read_table(log, separator, names, skip=row)
 
 
 def read_table(log: Log, separator: str, names: list[str], skip: int, quoted: bool = True) -> pl.DataFrame:
@@ -109,11 +132,3 @@ def _rows(
 def _frame(rows: list[tuple[int | str | None, ...]], names: list[str]) -> pl.DataFrame:
     schema = {ROW: pl.UInt32(), **dict.fromkeys(names, pl.String())}
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def split(line: str, separator: str) -> list[str]:
-    """One line in fields, as sniffers need it."""
-    try:
-        return [field.strip() for field in next(csv.reader(io.StringIO(line), delimiter=separator), [])]
-    except csv.Error:
-        return []

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import IO
 
 from stap.errors import BadInput
-from stap.sources.reading.base import Log
+from stap.sources.reading.base import UTF16_MARKS, Log
 
 LONGEST_LINE = 1 << 20
 UTF8_MARK = codecs.BOM_UTF8
-UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def clean(log: Log) -> Log:
