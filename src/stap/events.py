@@ -38,6 +38,21 @@ class Event(NamedTuple):
     hour: float  # [0, 24)
 
 
+class Moment(NamedTuple):
+    """When somebody asks: a launch comes now. Not a number: it comes, nobody knows when (`WHENEVER`)."""
+
+    minutes: float
+    hour: float
+
+    @property
+    def whenever(self) -> bool:
+        return self.minutes != self.minutes
+
+
+WHENEVER = Moment(float("nan"), float("nan"))
+AT_ONCE = 1.0  # minutes: a launch after a longer pause is one for which somebody took the phone up again
+
+
 class Usages(NamedTuple):
     """One person's usages as arrays: codes in order of first use, minutes since 1970, neighbours differ."""
 

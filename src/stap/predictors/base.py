@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from stap.events import Event, Ranking
+from stap.events import Event, Moment, Ranking
 
 
 class Predictor(Protocol):
@@ -17,8 +17,12 @@ class Predictor(Protocol):
 
     def observe(self, event: Event) -> None: ...
 
-    def rank(self, k: int) -> Ranking:
-        """At most k apps with their probabilities, best first."""
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
+        """At most k apps with their probabilities, best first: of the next *other* app than the current one.
+
+        Asked at a moment, of the next launch, which comes then, or WHENEVER: the current app may come again.
+        Asking changes nothing.
+        """
         ...
 
 

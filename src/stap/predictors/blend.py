@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 import numpy as np
 
-from stap.events import Event, Floats
+from stap.events import Event, Floats, Moment
 from stap.predictors.cues import Cues
 from stap.predictors.fading import Fading
 from stap.predictors.hours import Hours
@@ -55,13 +55,25 @@ class Blend(Ppm):
         apps = len(self.names)
         share = np.empty((len(self.weights), apps))
         share[: len(WEIGHTS)] = self._sequence
-        share[-4:-2] = self._clock_frequency.counts(apps)
-        share[-4:-2] += UNSEEN
-        share[-2] = self._hours.lift(apps, self._hour)
+        self._by_the_clock(share, self._hour)
         share[-1] = share[ORDER_1]
         if self._stay is not None:
             share[-1] = self._stays.sharpen(share[-1], (self.current, self._stay))
         return share
+
+    def _by_the_clock(self, share: Floats, hour: float, left: Floats | None = None) -> None:
+        """The experts that see the time; left: of the counts that fade by minutes."""
+        counts = self._clock_frequency.counts(share.shape[1])
+        share[-4:-2] = counts if left is None else counts * left[:, None]
+        share[-4:-2] += UNSEEN
+        share[-2] = self._hours.lift(share.shape[1], hour)
+
+    def _predict_at(self, at: Moment) -> Floats:
+        if len(self.names) == 1:
+            return np.zeros(1)
+        share = self._experts()
+        self._by_the_clock(share, at.hour, 0.5 ** (max(0.0, at.minutes - self._opened) / HALF_LIVES))
+        return self._mixer.mix(np.log(share), *self._mixed())
 
     def _bias_sets(self) -> list[int]:
         return [0] if self._stay is None else [0, self._stay + 1]

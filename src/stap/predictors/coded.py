@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from stap.events import OPEN, Event, Floats, Ranking
+from stap.events import AT_ONCE, OPEN, Event, Floats, Moment, Ranking
+from stap.predictors.again import Returns
 
 NOBODY = -1  # no app is open yet
 
@@ -14,7 +15,8 @@ NOBODY = -1  # no app is open yet
 class Coded(ABC):
     """A predictor over app codes 0, 1, ... in order of first use.
 
-    An open of the app that is open already is the same usage going on, as in merging, and changes nothing.
+    Which other app comes next is learned from usages: an open of the app that is open already is the same usage going
+    on, as in merging. Whether the same app comes again is learned apart (`Returns`), from launches.
     """
 
     def __init__(self) -> None:
@@ -23,12 +25,20 @@ class Coded(ABC):
         self._codes: dict[str, int] = {}
         self._probability: Floats | None = None  # of every app; None when an event has outdated it
         self._best: list[int] | None = None  # codes by probability
+        self._returns = Returns()
+        self._left = 0.0  # minutes of the current app's last event
+        self._closed = False
 
     def observe(self, event: Event) -> None:
         if event.action != OPEN:
+            if self.names and event.app == self.names[self.current]:
+                self._left, self._closed = max(self._left, event.minutes), True
             self._close(event)
             return
         code = self._codes.get(event.app, len(self.names))
+        if self.current != NOBODY and (self._closed or self._pause(event.minutes) > AT_ONCE or code != self.current):
+            self._returns.learn(self.current, self._pause(event.minutes), event.hour, code == self.current)
+        self._left, self._closed = event.minutes, False
         if code == self.current:
             return
         self._open(code, event)
@@ -38,21 +48,41 @@ class Coded(ABC):
         self.current = code
         self._outdate()
 
-    def rank(self, k: int) -> Ranking:
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
         if not self.names:
             return []
-        probability = self.probability()
-        if self._best is None:
-            best = np.argsort(-probability, kind="stable").tolist()
-            best.remove(self.current)
-            self._best = best
-        return [(self.names[code], float(probability[code])) for code in self._best[: max(k, 0)]]
+        if at is None:
+            probability = self.probability()
+            if self._best is None:
+                best = np.argsort(-probability, kind="stable").tolist()
+                best.remove(self.current)
+                self._best = best
+            return [(self.names[code], float(probability[code])) for code in self._best[: max(k, 0)]]
+        probability = self.launch(at)
+        best = np.argsort(-probability, kind="stable")[: max(k, 0)].tolist()
+        return [(self.names[code], float(probability[code])) for code in best]
 
     def probability(self) -> Floats:
-        """(apps,) of being next, for every app seen so far."""
+        """(apps,) of being the next other app, for every app seen so far."""
         if self._probability is None:
             self._probability = self._predict()
         return self._probability
+
+    def launch(self, at: Moment) -> Floats:
+        """(apps,) of being launched then, the current app included."""
+        if at.whenever:
+            again, others = self._returns.whenever(self.current), self.probability()
+        else:
+            again = self._returns.probability(self.current, self._pause(at.minutes), at.hour)
+            others = self._predict_at(at)
+        if len(self.names) == 1:
+            return np.ones(1)
+        probability: Floats = others * (1.0 - again)
+        probability[self.current] = again
+        return probability
+
+    def _pause(self, minutes: float) -> float:
+        return max(0.0, minutes - self._left)
 
     def _outdate(self) -> None:
         self._probability = self._best = None
@@ -67,3 +97,7 @@ class Coded(ABC):
     @abstractmethod
     def _predict(self) -> Floats:
         """(apps,) the probability of each being next; the current app's is 0, every other's positive."""
+
+    def _predict_at(self, at: Moment) -> Floats:
+        """The same as of a later moment: no other, for those who look at the sequence alone."""
+        return self.probability()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stap.events import OPEN, Event, Ranking
+from stap.events import OPEN, Event, Moment, Ranking
 from stap.predictors.order import Tally
 
 
@@ -18,6 +18,6 @@ class MostFrequent:
             self._tally.add(event.app)
             self._current = event.app
 
-    def rank(self, k: int) -> Ranking:
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
         counts, total = self._tally.counts, self._tally.total
         return [(app, counts[app] / total) for app in self._tally.apps[: max(k, 0)]]

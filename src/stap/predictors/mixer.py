@@ -26,13 +26,17 @@ class Mixer:
     def predict(self, experts: Floats, latest: list[int], current: int, sets: list[int]) -> Floats:
         """experts: (experts, apps) log shares, each row up to a constant; latest: up to PLACES codes, latest first."""
         self._experts, self._latest, self._sets = experts, latest, sets
+        self._probability = self.mix(experts, latest, current, sets)
+        return self._probability
+
+    def mix(self, experts: Floats, latest: list[int], current: int, sets: list[int]) -> Floats:
+        """As `predict`, of which nothing is learned."""
         score = self.weights @ experts
         score[latest] += self.biases[sets, : len(latest)].sum(axis=0)
         score[current] = -np.inf
         probability: Floats = np.exp(score - score.max()) + FLOOR
         probability[current] = 0.0
         probability /= probability.sum()
-        self._probability = probability
         return probability
 
     def learn(self, chosen: int) -> None:

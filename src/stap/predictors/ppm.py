@@ -53,9 +53,11 @@ class Ppm(Coded):
     def _predict(self) -> Floats:
         if len(self.names) == 1:
             return np.zeros(1)
-        return self._mixer.predict(
-            np.log(self._experts()), self._latest[1 : PLACES + 1], self.current, self._bias_sets()
-        )
+        return self._mixer.predict(np.log(self._experts()), *self._mixed())
+
+    def _mixed(self) -> tuple[list[int], int, list[int]]:
+        """What the mixer needs besides experts: the latest apps, the current one, the sets of biases that hold."""
+        return self._latest[1 : PLACES + 1], self.current, self._bias_sets()
 
     def _experts(self) -> Floats:
         """(experts, apps) shares, in the order of WEIGHTS."""
