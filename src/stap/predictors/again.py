@@ -39,14 +39,14 @@ class Returns:
 
     def probability(self, app: int, pause: float, hour: float) -> float:
         """After `pause` minutes without an app, at an hour of the day."""
-        return _chance(float(self._weights @ self._inputs(app, _length(pause), hour)))
+        return _chance(float(self._weights @ self._inputs(app, length_of(pause), hour)))
 
     def whenever(self, app: int) -> float:
         return _share(self._finer.get(app), self._all[0] / self._all[1], OWN)
 
     def learn(self, app: int, pause: float, hour: float, returned: bool) -> None:
         """A launch came: of the same app, or of another."""
-        length = _length(pause)
+        length = length_of(pause)
         inputs = self._inputs(app, length, hour)
         self._weights += RATE * (returned - _chance(float(self._weights @ inputs))) * inputs
         _count(self._by_pause[length], returned, FADE)
@@ -62,7 +62,7 @@ class Returns:
         own = _share(by_app, habit, OWN)
         finest = _share(by_app_and_pause, own, OWN)
         hourly = _share(by_hour, base, HOURLY)
-        odds = [_log_odds(chance) for chance in (habit, own, finest, hourly, base)]
+        odds = [log_odds(chance) for chance in (habit, own, finest, hourly, base)]
         return np.array([odds[0], odds[1] - odds[0], odds[2] - odds[1], odds[3] - odds[4]])
 
     @staticmethod
@@ -71,7 +71,7 @@ class Returns:
         return (app, paused), (app, paused, length), (paused, "hour", int(hour) // HOURS)
 
 
-def _length(pause: float) -> int:
+def length_of(pause: float) -> int:
     """0: at once; 1 to 4: ever longer pauses. (A launch a minute after the close is still at once.)"""
     return bisect_right(PAUSES, pause) if pause > AT_ONCE else 0
 
@@ -90,7 +90,7 @@ def _pooled(counts: list[list[float]]) -> float:
     return sum(returns for returns, _ in counts) / sum(launches for _, launches in counts)
 
 
-def _log_odds(chance: float) -> float:
+def log_odds(chance: float) -> float:
     bounded = min(max(chance, SURE), 1.0 - SURE)
     return math.log(bounded / (1.0 - bounded))
 

@@ -43,6 +43,10 @@ class Blend(Ppm):
         self._stay, self._opened, self._hour = None, event.minutes, event.hour
         self._sequence = None
 
+    def _reopen(self, event: Event) -> None:
+        self._stay, self._hour = None, event.hour
+        self._outdate()
+
     def _close(self, event: Event) -> None:
         if self.names and event.app == self.names[self.current]:
             self._stay = bisect_right(STAYS, event.minutes - self._opened)
@@ -71,9 +75,12 @@ class Blend(Ppm):
     def _predict_at(self, at: Moment) -> Floats:
         if len(self.names) == 1:
             return np.zeros(1)
+        return self._mixer.mix(np.log(self._experts_at(at)), *self._mixed())
+
+    def _experts_at(self, at: Moment) -> Floats:
         share = self._experts()
         self._by_the_clock(share, at.hour, 0.5 ** (max(0.0, at.minutes - self._opened) / HALF_LIVES))
-        return self._mixer.mix(np.log(share), *self._mixed())
+        return share
 
     def _bias_sets(self) -> list[int]:
         return [0] if self._stay is None else [0, self._stay + 1]

@@ -40,6 +40,7 @@ class Coded(ABC):
             self._returns.learn(self.current, self._pause(event.minutes), event.hour, code == self.current)
         self._left, self._closed = event.minutes, False
         if code == self.current:
+            self._reopen(event)
             return
         self._open(code, event)
         if code == len(self.names):
@@ -70,16 +71,18 @@ class Coded(ABC):
 
     def launch(self, at: Moment) -> Floats:
         """(apps,) of being launched then, the current app included."""
-        if at.whenever:
-            again, others = self._returns.whenever(self.current), self.probability()
-        else:
-            again = self._returns.probability(self.current, self._pause(at.minutes), at.hour)
-            others = self._predict_at(at)
         if len(self.names) == 1:
             return np.ones(1)
+        again, others = self.again(at), self.probability() if at.whenever else self._predict_at(at)
         probability: Floats = others * (1.0 - again)
         probability[self.current] = again
         return probability
+
+    def again(self, at: Moment) -> float:
+        """How likely the current app is launched again then."""
+        if at.whenever:
+            return self._returns.whenever(self.current)
+        return self._returns.probability(self.current, self._pause(at.minutes), at.hour)
 
     def _pause(self, minutes: float) -> float:
         return max(0.0, minutes - self._left)
@@ -91,7 +94,10 @@ class Coded(ABC):
     def _open(self, code: int, event: Event) -> None:
         """Learn from a usage that begins. `current` is still the app before it; a new app's code is len(names)."""
 
-    def _close(self, event: Event) -> None:  # noqa: B027 - a hook, not a duty
+    def _reopen(self, event: Event) -> None:  # noqa: B027 - a hook, not a duty
+        """The current app is in front again."""
+
+    def _close(self, event: Event) -> None:  # noqa: B027
         """Learn from a usage that ends: nothing, for those who look at the sequence alone."""
 
     @abstractmethod

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stap.events import Event
+from stap.events import AT_ONCE, Event, Floats, Moment
 from stap.evidence import CUES, EXPERTS, MINUTE_HALF_LIVES, RANKS, STATISTICS, USAGE_HALF_LIVES
+from stap.predictors.again import length_of, log_odds
 from stap.predictors.blend import Blend
 from stap.predictors.cues import Cue, Cues
 
@@ -49,6 +51,17 @@ class App:
     log_gap_usages: float = 0.0
 
 
+class Outlook(NamedTuple):
+    """What depends on when it is asked."""
+
+    probability: Floats  # (apps,) the blend's
+    experts: Floats  # (experts, apps) the blend's
+    clock: float  # minutes that passed
+    hour: float
+    seen: float  # minutes up to which nothing is missed
+    again: float  # log odds that the current app comes again; 0 where it cannot
+
+
 class Evidence(Blend):
     """The blend, and everything else that is counted. `statistics` and `moment` are asked after any event."""
 
@@ -66,6 +79,7 @@ class Evidence(Blend):
         self._fresh_share = 1.0
         self._last_rank = RANKS - 1
         self._begins_session = True
+        self._stayed = False  # the current usage was closed once
 
     def _open(self, code: int, event: Event) -> None:
         fresh = code == len(self.names)
@@ -76,7 +90,7 @@ class Evidence(Blend):
         else:
             self.apps.append(App(first_usage=self._usages))
         if self._usages:
-            self._count(code, rank, fresh)
+            self._count(code, rank, fresh, event)
         self._gap = max(0.0, event.minutes - self._seen) if self._usages else 1e4
         self._begins_session = self._gap > SESSION_GAP
         if self._begins_session:
@@ -89,31 +103,34 @@ class Evidence(Blend):
         self._longer = (*self._longer, code)[-LONGEST:]
         self._last_rank = rank
         super()._open(code, event)
-        self._seen = event.minutes
+        self._seen, self._stayed = event.minutes, False
         self._usages += 1
 
-    def _count(self, code: int, rank: int, fresh: bool) -> None:
+    def _count(self, code: int, rank: int, fresh: bool, event: Event) -> None:
         """Every cue that held until now was followed by this app."""
         after = self._rank_after[_bucket(self._last_rank)]
         self._rank *= RANK_FADE
         after *= RANK_AFTER_FADE
         self._rank[min(rank, RANKS - 1)] += 1.0
         after[min(rank, RANKS - 1)] += 1.0
-        for key in self._keys():
+        for key in self._keys(self._hour, Moment(event.minutes, event.hour)):
             if key is not None:
                 (self._recent if key[0] == CUES.index("recent") else self._others).add(key, code)
         self._fresh_share = 0.98 * self._fresh_share + (0.02 if fresh else 0.0)
         self._mean_surprise = 0.95 * self._mean_surprise + 0.05 * self._surprise
 
-    def _keys(self) -> list[Cue | None]:
-        """The cue of each kind that holds now, in the order of CUES; None where the history is too short."""
+    def _keys(self, hour: float, at: Moment | None) -> list[Cue | None]:
+        """The cue of each kind that holds, in the order of CUES; None where nothing is known of it."""
         past = self._longer
+        pause = None if at is None or at.whenever else length_of(self._pause(at.minutes))
         return [
             (0, *past) if len(past) == LONGEST else None,
             (1, past[-2]) if len(past) > 1 else None,
             (2, past[-1], int(self._begins_session)),
-            (3, past[-1], int(self._hour) // 2),
+            (3, past[-1], int(hour) // 2),
             (4, past[-1]),
+            None if pause is None else (5, past[-1], pause),
+            None if pause is None or at is None else (6, pause, int(at.hour) // 3),
         ]
 
     def _count_app(self, app: App, minutes: float, fresh: bool) -> None:
@@ -128,9 +145,14 @@ class Evidence(Blend):
         app.in_session = app.in_session + 1 if app.session == self._sessions else 1
         app.session, app.last_usage, app.opened, app.clock = self._sessions, self._usages, minutes, self._clock
 
+    def _reopen(self, event: Event) -> None:
+        super()._reopen(event)
+        self._seen = max(event.minutes, self._seen)
+
     def _close(self, event: Event) -> None:
         if self.names and event.app == self.names[self.current]:
-            if self._stay is None:
+            if not self._stayed:
+                self._stayed = True
                 self.apps[self.current].log_minutes += math.log1p(max(0.0, event.minutes - self._opened))
             self._seen = max(event.minutes, self._opened)
         super()._close(event)
@@ -139,32 +161,43 @@ class Evidence(Blend):
         """0: the current app, 1: the one before, ..."""
         return self._latest.index(code)
 
-    def statistics(self) -> NDArray[np.float64]:
+    def _outlook(self, at: Moment | None) -> Outlook:
+        """As of the last event, or of a moment after it."""
+        again = 0.0 if at is None else log_odds(self.again(at))
+        if at is None or at.whenever:
+            probability = self.probability() if at is None else self.launch(at)
+            return Outlook(probability, self._experts(), self._clock, self._hour, self._seen, again)
+        clock = self._clock + max(0.0, at.minutes - self._opened)
+        seen = max(self._seen, at.minutes)
+        return Outlook(self.launch(at), self._experts_at(at), clock, at.hour, seen, again)
+
+    def statistics(self, at: Moment | None = None) -> NDArray[np.float64]:
         """(apps, STATISTICS)"""
         n = len(self.names)
-        probability, experts = self.probability(), self._experts()
+        now = self._outlook(at)
+        experts = now.experts
         shares = experts / np.where(np.isin(EXPERTS, ("minutes", "day")), experts.sum(axis=1), 1.0)[:, None]
         frequency, order_1 = experts[:2].mean(axis=0), experts[EXPERTS.index("order 1")]
-        priors = [experts[EXPERTS.index("order 3")], frequency, order_1, order_1, frequency]
-        tables = [self._others] * 4 + [self._recent]
+        priors = [experts[EXPERTS.index("order 3")], frequency, order_1, order_1, frequency, order_1, frequency]
+        tables = [self._recent if kind == "recent" else self._others for kind in CUES]
         others = [
             prior if key is None else table.sharpen(prior, key)
-            for prior, key, table in zip(priors, self._keys(), tables, strict=True)
+            for prior, key, table in zip(priors, self._keys(now.hour, at), tables, strict=True)
         ]
         by_usage, by_minute = (
-            np.array(counts) for counts in zip(*(self._faded(app) for app in self.apps), strict=True)
+            np.array(counts) for counts in zip(*(self._faded(app, now.clock) for app in self.apps), strict=True)
         )
         after = self._rank_after[_bucket(self._last_rank)]
         rows = np.empty((n, len(STATISTICS)))
         for code, app in enumerate(self.apps):
             rank = self._latest.index(code)
             place, crowd = min(rank, RANKS - 1), max(1, n - (RANKS - 1)) if rank >= RANKS - 1 else 1
-            idle, idle_usages = max(0.0, self._seen - app.opened), self._usages - 1 - app.last_usage
+            idle, idle_usages = max(0.0, now.seen - app.opened), self._usages - 1 - app.last_usage
             returns = app.count - 1
             mean_gap = app.log_gap_minutes / returns if returns else 8.0
             mean_gap_usages = app.log_gap_usages / returns if returns else 5.3
             rows[code] = [
-                math.log(max(probability[code], 1e-7)),
+                math.log(max(now.probability[code], 1e-7)),
                 *np.log(shares[:, code]),
                 _log(app.count / self._usages),
                 *(_log(by_usage[code, i] / by_usage[:, i].sum()) for i in (1, 2, 3)),
@@ -184,22 +217,25 @@ class Evidence(Blend):
                 app.log_minutes / app.count,
                 mean_gap,
                 float(app.count <= 2),
+                now.again if rank == 0 else 0.0,
             ]
         return rows
 
-    def _faded(self, app: App) -> tuple[list[float], list[float]]:
-        """Its fading counts, as of the last open of any app."""
-        usages, clock = self._usages - 1 - app.last_usage, self._clock - app.clock
+    def _faded(self, app: App, now: float) -> tuple[list[float], list[float]]:
+        """Its fading counts, by usages as of the last open of any app, by minutes as of now."""
+        usages, clock = self._usages - 1 - app.last_usage, now - app.clock
         return (
             [n * 0.5 ** (usages / h) for n, h in zip(app.by_usage, USAGE_HALF_LIVES, strict=True)],
             [n * 0.5 ** (clock / h) for n, h in zip(app.by_minute, MINUTE_HALF_LIVES, strict=True)],
         )
 
-    def moment(self) -> NDArray[np.float64]:
+    def moment(self, at: Moment | None = None) -> NDArray[np.float64]:
         """(MOMENT,)"""
-        probability = self.probability()
-        positive = probability[probability > 0.0]
-        angle = self._hour * math.pi / 12.0
+        now = self._outlook(at)
+        positive = now.probability[now.probability > 0.0]
+        angle = now.hour * math.pi / 12.0
+        launching = at is not None and not at.whenever
+        pause = self._pause(at.minutes) if at is not None and launching else 0.0
         rank = np.zeros(10)
         rank[np.searchsorted([0, 1, 2, 3, 4, 5, 7, 10, 14], self._last_rank)] = 1.0
         return np.array(
@@ -220,6 +256,11 @@ class Evidence(Blend):
                 math.log1p(self.apps[self.current].count),
                 self._surprise,
                 self._mean_surprise,
+                float(at is not None),
+                float(launching),
+                math.log(pause + 0.1),
+                float(pause > AT_ONCE),
+                now.again,
                 *rank,
             ]
         )
