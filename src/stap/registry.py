@@ -24,6 +24,14 @@ class Stap:
     model: EngineModel
     seed: int = 0
 
+    @property
+    def vocabulary(self) -> int:
+        return self.model.vocabulary
+
+    @property
+    def context(self) -> int:
+        return self.model.context
+
     def __call__(self) -> EnginePredictor:
         return self.of("")
 

@@ -6,7 +6,7 @@ Records are what a logger wrote; `merge` turns records into usages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -117,10 +117,15 @@ def save(table: pl.DataFrame, path: Path) -> None:
             table.write_csv(draft, datetime_format="%Y-%m-%d %H:%M:%S%.f")
 
 
-def only_users(table: pl.DataFrame, users: Sequence[str], where: str) -> pl.DataFrame:
-    """The rows of some users; a name that does not occur is a slip worth hearing about."""
-    unknown = sorted(set(users) - set(table["user"].unique()))
-    if unknown:
-        some = ", ".join(table["user"].unique().sort()[:5])
-        raise BadInput(where, f"no user {unknown[0]!r}", f"the users are {some}{', ...' if len(users) > 5 else ''}")
-    return table.filter(pl.col("user").is_in(list(users)))
+def only_users(table: pl.DataFrame, wanted: Sequence[str], where: str) -> pl.DataFrame:
+    """The rows of some users, each named alone or with others between commas; a slip is worth hearing about."""
+    users = set(table["user"].unique())
+    chosen = {name for value in wanted for name in ([value] if value in users else value.split(","))}
+    if unknown := sorted(chosen - users):
+        raise BadInput(where, f"no user {unknown[0]!r}", f"the users are {some(users)}")
+    return table.filter(pl.col("user").is_in(list(chosen)))
+
+
+def some(users: Collection[str], most: int = 5) -> str:
+    """The first few names, and an ellipsis where there are more."""
+    return ", ".join([*sorted(users)[:most], *(["..."] if len(users) > most else [])])

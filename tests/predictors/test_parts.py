@@ -18,9 +18,9 @@ def test_tally_and_recency_keep_their_order() -> None:
     for app in "abcbca":
         tally.add(app)
         recency.touch(app)
-    assert tally.apps == ["a", "c", "b"]
+    assert tally.top(9) == ["a", "c", "b"]
     assert (tally.counts, tally.total) == ({"a": 2, "b": 2, "c": 2}, 6)
-    assert recency.apps == ["a", "c", "b"]
+    assert recency.latest(9) == ["a", "c", "b"]
 
 
 def test_successors_fade_as_if_every_count_was_multiplied() -> None:

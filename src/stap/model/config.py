@@ -9,6 +9,7 @@ from typing import Any
 
 from stap.errors import BadInput
 from stap.evidence import MOMENT, RANKS, STATISTICS
+from stap.windows import CONTEXT, VOCABULARY
 
 LARGEST = {  # far above anything useful, far below what a forged header needs to exhaust memory
     "vocabulary": 4096,
@@ -28,8 +29,8 @@ ORDINAL_BASE = 10_000.0  # of the heads that turn by index: the usual one
 class ModelConfig:
     """The paper's sizes by default: 5,547,776 parameters."""
 
-    vocabulary: int = 200  # V, how many apps phi has room for
-    context: int = 4096  # L, in events: the longest context the model was trained for
+    vocabulary: int = VOCABULARY  # V, how many apps phi has room for
+    context: int = CONTEXT  # L, in events: the longest context the model was trained for
     dim: int = 256  # d
     layers: int = 8  # N
     heads: int = 4

@@ -32,6 +32,22 @@ class Personal(Protocol):
     def of(self, user: str) -> Predictor: ...
 
 
+def fresh(make: Maker, user: str) -> Predictor:
+    """A predictor for this very user."""
+    return make.of(user) if isinstance(make, Personal) else make()
+
+
+@runtime_checkable
+class Trained(Protocol):
+    """A maker whose predictors were trained with so many virtual indices and for windows of so many events."""
+
+    @property
+    def vocabulary(self) -> int: ...
+
+    @property
+    def context(self) -> int: ...
+
+
 @runtime_checkable
 class ForeseesUnseen(Protocol):
     """A predictor that leaves a share for what it cannot rank."""
