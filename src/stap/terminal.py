@@ -20,7 +20,7 @@ err = Console(stderr=True, highlight=False)
 
 HARMFUL = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control and format characters, halves of pairs, line separators
 JOINERS = "\u200c\u200d"  # format characters that words and emoji are made with
-NAME = 14  # a row's name may fold, where room is short, but not below this width
+NAME = 24  # where room is short a row's name wraps at its words, and a longer word than this folds
 
 
 def quiet(_: int) -> None:
@@ -51,20 +51,21 @@ def note(text: str) -> None:
 def progress(title: str, total: int | None = None) -> Iterator[Tick]:
     """A bar on standard error that disappears when done; call what it yields with the number of steps taken.
 
-    Without a total it only says that work goes on.
+    Until the first step, and without a total, it only says that work goes on.
     """
     count = (bars.MofNCompleteColumn(), bars.TimeRemainingColumn()) if total else (bars.TimeElapsedColumn(),)
-    columns = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(), *count)
+    columns = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(20), *count)
     with bars.Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(harmless(title), total=total)
+        task = bar.add_task(title, total=total, start=total is None)
         done = shown = 0
 
         def tick(steps: int) -> None:
             nonlocal done, shown
             done += steps
             if done - shown >= (total or 0) / 500:  # a bar cannot show less, and telling it costs time
-                shown = done
+                bar.start_task(task)
                 bar.update(task, completed=done)
+                shown = done
 
         yield tick
 
@@ -97,7 +98,7 @@ class Grid:
             need = 1 + max(_widths(column, str(column[0]) in self.words))
             if need > room:
                 blocks.append(columns[:1])
-                room = width - min(NAME, max(_widths(columns[0])))
+                room = width - min(NAME, max(_widths(columns[0], by_word=True)))
             blocks[-1] = [*blocks[-1], column]
             room -= need
         return blocks

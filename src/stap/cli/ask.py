@@ -45,7 +45,8 @@ def evaluate_(
 
     Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
     """
-    makers = {name: registry.maker(name, model, ranker, protocol, seed) for name in predictors.split(",")}
+    with terminal.progress("loading"):
+        makers = {name: registry.maker(name, model, ranker, protocol, seed) for name in predictors.split(",")}
     terms = evaluate.Terms.of(makers.values(), context, longer_context)
     corpus = read.people(logs)
     if protocol == "paper":
@@ -54,7 +55,7 @@ def evaluate_(
         result = evaluate.run(corpus, makers, protocol, terms, tick)
     terminal.out.print(tables.evaluation(result))
     if by_user:
-        terminal.out.print(tables.by_user(result))
+        terminal.out.print("", tables.by_user(result))
     files = {
         "model": registry.model_file(model or shipped()) if "stap" in makers else None,
         "ranker": ranker if "gbdt" in makers else None,

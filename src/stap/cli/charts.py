@@ -39,12 +39,13 @@ def bars(rows: Iterable[tuple[Text, str, float]]) -> Table:
 
 def ranking(ranked: Ranking, came: str | None = None, unseen: float | None = None) -> Table:
     """Apps with their probabilities as bars; the one that came is marked. unseen: the share of a first-ever app."""
+    width = len(str(len(ranked)))
     rows = [
-        (Text(f"{place}. {harmless(app)}", style="bold green" if app == came else ""), probability)
+        (Text(f"{place:>{width}}. {harmless(app)}", style="bold green" if app == came else ""), probability)
         for place, (app, probability) in enumerate(ranked, 1)
     ]
     if unseen is not None:
-        rows.append((Text("   an app never seen before", style="dim"), unseen))
+        rows.append((Text(" " * width + "  an app never seen before", style="dim"), unseen))
     return bars((name, f"{100 * probability:.1f} %", probability) for name, probability in rows)
 
 

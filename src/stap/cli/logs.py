@@ -62,7 +62,7 @@ def describe(
     alone = [log for log, corpus in corpora.items() if len(corpus.users) == 1]
     figures |= {log: figures[log] | {"person": person.portrait(corpora[log])} for log in alone}
     for log, counted in figures.items():
-        terminal.out.print(tables.description(log, counted))
+        terminal.out.print(tables.description(log, counted), "")
     if prior is not None:
         people = comparison.pool(corpora)
         with terminal.progress("comparing", comparison.work(people, prior)) as tick:
@@ -71,11 +71,12 @@ def describe(
         terminal.out.print(tables.comparison(figures["prior"]))
         draw, explained = partial(draw_comparison, compared), EXPLAINED
     elif len(alone) == len(corpora):
-        draw, explained = partial(person.draw, corpora), "The same, as a figure:"
+        draw, explained = partial(person.draw, corpora), None
     else:
         draw, explained = partial(counts.draw_distributions, corpora), counts.EXPLAINED
     with terminal.progress("drawing"):
         draw(figure)
-    terminal.out.print(Text(explained, style="dim"))
+    if explained:
+        terminal.out.print(Text(explained, style="dim"))
     terminal.say(f"wrote {figure}")
     write_json(figures, json)

@@ -9,8 +9,8 @@ import typer
 
 from stap import registry, terminal
 from stap.cli import tables
-from stap.cli.options import Json, Logs, Model, Ranker, Reader, reads_logs, write_json
-from stap.errors import BadInput, extra
+from stap.cli.options import Json, Logs, Model, Ranker, Reader, load, reads_logs, write_json
+from stap.errors import BadInput
 from stap.studies import loggers as by_logger
 from stap.studies import numbers as by_numbers
 from stap.studies import people as by_people
@@ -109,4 +109,4 @@ def many_apps(json: Json = None) -> None:
 
     Example: `stap study many-apps`
     """
-    write_json(extra("stap.studies.many_apps").run(), json)
+    write_json(load("stap.studies.many_apps").run(), json)

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from stap import registry, sources, terminal, usage
+from stap.errors import extra
 from stap.events import Corpus, from_table
 from stap.files import replacing
 from stap.predictors import CLASSICAL
@@ -82,6 +83,12 @@ def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
 
     run.__signature__ = Signature([*own.values(), *shared.values()])  # type: ignore[attr-defined]
     return run
+
+
+def load(module: str) -> Any:
+    """One of our modules that needs torch or LightGBM, which takes seconds to import."""
+    with terminal.progress("loading"):
+        return extra(module)
 
 
 def write_json(figures: dict[str, Any], path: Path | None) -> None:

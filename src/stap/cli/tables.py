@@ -68,7 +68,7 @@ def people(title: str, found: dict[str, Any]) -> RenderableType:
 
 def anew(title: str, found: dict[str, Any]) -> Grid:
     """The same people without a past, again and again."""
-    return _beside(f"{title}, anew: {found['stretches']} stretches", found["pooled"])
+    return _beside(f"{title}: {found['stretches']} stretches", found["pooled"])
 
 
 def _beside(title: str, found: dict[str, Any]) -> Grid:

@@ -9,8 +9,8 @@ import typer
 
 from stap import registry, terminal
 from stap.cli import tables
-from stap.cli.options import Always, Data, Fold, Logs, Model, Reader, View, reads_logs
-from stap.errors import BadInput, extra
+from stap.cli.options import Always, Data, Fold, Logs, Model, Reader, View, load, reads_logs
+from stap.errors import BadInput
 from stap.events import Corpus
 from stap.train import config as train_config
 from stap.train.folds import hold_out
@@ -44,7 +44,7 @@ def train(
     Example: `stap train --data phones.parquet --out runs/a --preset small`
     """
     settings = train_config.choose(preset, config, seed, fold, epochs)
-    loop = extra("stap.train.loop")
+    loop = load("stap.train.loop")
     loop.train(read.people(data), settings, out, ", ".join(data), resume)
 
 
@@ -68,7 +68,7 @@ def recipe(
 
     Example: `stap recipe --data ubiqlog.parquet --out runs/fold1 --fold 1/5`
     """
-    fused = extra("stap.train.fused")
+    fused = load("stap.train.fused")
     wanted = fused.changed(
         RECIPES[preset], seed=seed, fold=fold, always=always, steps=steps, prior_steps=prior_steps, start=start
     )
@@ -94,7 +94,7 @@ def rival(
     Example: `stap rival --data phones.parquet --fold 1/5 --out gbdt.txt`, then
     `stap evaluate others.parquet --predictors blend,gbdt --ranker gbdt.txt`
     """
-    trees = extra("stap.train.rival")
+    trees = load("stap.train.rival")
     people = read.people(data)
     training, _ = hold_out(people, fold or "", seed, always)
     seen = _view(view, people, read)
@@ -127,7 +127,7 @@ def adapt(
 
     Example: `stap adapt my-phone.csv -o my.safetensors`, then `stap predict my-phone.csv --model my.safetensors`
     """
-    adaptation = extra("stap.train.adapt")
+    adaptation = load("stap.train.adapt")
     where, start = ", ".join(logs), registry.model_file(model or shipped())
     corpus = read.people(logs)
     with terminal.progress("learning", adaptation.STEPS) as tick:
@@ -153,5 +153,5 @@ def export(
     Example: `stap export runs/a -o model.safetensors --dtype int8`
     """
     with terminal.progress("writing"):
-        extra("stap.model.export").export(source, out, dtype, format)
+        load("stap.model.export").export(source, out, dtype, format)
     terminal.say(f"wrote {out}, {out.stat().st_size / 1e6:.1f} MB")

@@ -46,7 +46,7 @@ def drawing(path: Path, size: tuple[float, float], explained: str) -> Iterator[F
         warnings.filterwarnings("ignore", "Glyph")  # a name in letters that the font lacks is drawn as boxes
         figure = Figure(size, layout="constrained")
         yield figure
-        figure.supxlabel(fill(explained, round(13 * size[0])), fontsize=10.5, color=INK, x=0.01, ha="left")
+        figure.supxlabel(fill(explained, round(11 * size[0])), fontsize=10.5, color=INK, x=0.01, ha="left")
         with replacing(path) as draft:
             figure.savefig(draft, dpi=120, format="png")
 
