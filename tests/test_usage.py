@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stap.errors import BadInput
-from stap.usage import SCHEMA, in_front, merge, only_users, save, validate
+from stap.usage import SCHEMA, in_front, merge, only_users, save, some, validate
 
 DAY = datetime(2024, 5, 1)
 
@@ -139,6 +139,21 @@ def test_the_border_wants_every_column_and_some_rows() -> None:
 def test_an_unknown_user_is_named() -> None:
     with pytest.raises(BadInput, match="no user 'w'; the users are u"):
         only_users(table(("u", "A", 0, 10)), ["w"], "log.csv")
+
+
+def test_users_are_named_one_by_one_or_between_commas() -> None:
+    """A name that has a comma itself is taken whole before it is split."""
+    rows = table(*((user, "A", 0, 10) for user in ("a", "b", "a,b", "c")))
+    for wanted, chosen in ((["a,b"], ["a,b"]), (["a", "b"], ["a", "b"]), (["b,c", "a,b"], ["a,b", "b", "c"])):
+        assert sorted(only_users(rows, wanted, "log.csv")["user"]) == chosen
+
+
+def test_a_list_of_users_ends_with_an_ellipsis_where_it_is_cut() -> None:
+    assert some(["b", "a"]) == "a, b"
+    assert some("edcba") == "a, b, c, d, e"
+    assert some("fedcba") == "a, b, c, d, e, ..."
+    with pytest.raises(BadInput, match=r"the users are 1, 2, 3, 4, 5, \.\.\.$"):
+        only_users(table(*((str(n), "A", 0, 10) for n in range(1, 9))), ["w"], "log.csv")
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

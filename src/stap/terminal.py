@@ -15,8 +15,8 @@ from rich.text import Text
 
 Tick = Callable[[int], None]  # called with the number of steps just done
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 
 HARMFUL = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control and format characters, halves of pairs, line separators
 JOINERS = "\u200c\u200d"  # format characters that words and emoji are made with

@@ -1,4 +1,4 @@
-"""fp16 and int8 may cost next to no hits. `python -m stap.studies.contexts` holds real people to the same bounds."""
+"""fp16 and int8 may cost next to no hits. `stap study numbers` holds real people to the same bounds."""
 
 from __future__ import annotations
 

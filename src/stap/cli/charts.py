@@ -26,27 +26,27 @@ LABEL = 11  # what stands before a day
 LONGEST = 24  # of a bar
 
 
-def bars(rows: Iterable[tuple[Text, str, float]]) -> Table:
-    """Names, values, and shares of 1 as bars that take the room there is; names fold rather than be cut."""
+def bars(rows: Iterable[tuple[str, Text, str, float]]) -> Table:
+    """Places, names, values, and shares of 1 as bars; names fold rather than be cut."""
     table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(max_width=LONGEST)
-    for name, value, share in rows:
-        table.add_row(name, value, Bar(1.0, 0.0, share, color="cyan"))
+    for place, name, value, share in rows:
+        table.add_row(place, name, value, Bar(1.0, 0.0, share, color="cyan"))
     return table
 
 
 def ranking(ranked: Ranking, came: str | None = None, unseen: float | None = None) -> Table:
     """Apps with their probabilities as bars; the one that came is marked. unseen: the share of a first-ever app."""
-    width = len(str(len(ranked)))
     rows = [
-        (Text(f"{place:>{width}}. {harmless(app)}", style="bold green" if app == came else ""), probability)
+        (f"{place}.", Text(harmless(app), style="bold green" if app == came else ""), probability)
         for place, (app, probability) in enumerate(ranked, 1)
     ]
     if unseen is not None:
-        rows.append((Text(" " * width + "  an app never seen before", style="dim"), unseen))
-    return bars((name, f"{100 * probability:.1f} %", probability) for name, probability in rows)
+        rows.append(("", Text("an app never seen before", style="dim"), unseen))
+    return bars((place, name, f"{100 * probability:.1f} %", probability) for place, name, probability in rows)
 
 
 def clock_time(when: datetime) -> str:
@@ -61,7 +61,10 @@ def person(shown: dict[str, Any]) -> RenderableType:
     """Top apps, hours of the day and the last week of one person (`describe.person.portrait`)."""
     top = shown["top apps"]
     most = top[0]["usages"]
-    apps = bars((Text(harmless(app["app"])), f"{app['usages']:,}", app["usages"] / most) for app in top)
+    apps = bars(
+        (f"{place}.", Text(harmless(app["app"])), f"{app['usages']:,}", app["usages"] / most)
+        for place, app in enumerate(top, 1)
+    )
     return Group(
         Text("\ntop apps, by usages", style="bold"),
         apps,

@@ -37,8 +37,9 @@ def bench(
     """
     if name not in BENCHES:
         raise BadInput("stap bench", f"no benchmark {name!r}", f"choose one of {', '.join(BENCHES)}")
-    terminal.note("measuring; a bar would disturb it, and so would other work on this machine")
-    write_json(extra(f"stap.bench.{BENCHES[name]}").run(), json)
+    module = load(f"stap.bench.{BENCHES[name]}")
+    terminal.note("measuring, without a bar: it would disturb, as other work on this machine does")
+    write_json(module.run(), json)
 
 
 @study.command("people")

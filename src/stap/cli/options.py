@@ -18,7 +18,7 @@ from stap.events import Corpus, from_table
 from stap.files import replacing
 from stap.predictors import CLASSICAL
 
-Logs = Annotated[list[str], typer.Argument(metavar="LOG...", help="Any log that `import` reads; - is standard input.")]
+Logs = Annotated[list[str], typer.Argument(metavar="LOG", help="Any log that `import` reads; - is standard input.")]
 Data = Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
 Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(registry.NAMES)}.")]
