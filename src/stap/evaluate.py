@@ -33,14 +33,14 @@ class Terms:
 
         A context beyond what a model was trained for has to be asked for twice.
         """
-        trained = [maker for maker in makers if isinstance(maker, Trained)]
-        own = min((model.context for model in trained), default=CONTEXT)
+        trained = [maker.sizes for maker in makers if isinstance(maker, Trained)]
+        own = min((length for _, length in trained), default=CONTEXT)
         if context is not None and context % 2:
             raise BadInput("--context", f"{context} is odd, and a usage is two events", f"use {context + 1}")
         if context is not None and trained and context > own and not longer:
             why = f"{context} events, but the model was trained for {own}"
             raise BadInput("--context", why, f"use at most {own}, or add --longer-context")
-        return cls(context or own, max([VOCABULARY, *(model.vocabulary for model in trained)]))
+        return cls(context or own, max([VOCABULARY, *(room for room, _ in trained)]))
 
 
 @runtime_checkable

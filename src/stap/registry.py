@@ -25,12 +25,8 @@ class Stap:
     seed: int = 0
 
     @property
-    def vocabulary(self) -> int:
-        return self.model.vocabulary
-
-    @property
-    def context(self) -> int:
-        return self.model.context
+    def sizes(self) -> tuple[int, int]:
+        return self.model.vocabulary, self.model.context
 
     def __call__(self) -> EnginePredictor:
         return self.of("")

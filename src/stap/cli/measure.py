@@ -15,15 +15,7 @@ from stap.studies import loggers as by_logger
 from stap.studies import numbers as by_numbers
 from stap.studies import people as by_people
 
-BENCHES = {
-    "import": "imports",
-    "windows": "windows",
-    "stream": "stream",
-    "training": "training",
-    "muon": "muon",
-    "latency": "latency",
-    "shipped": "shipped",
-}
+BENCHES = ("import", "windows", "stream", "training", "muon", "latency", "shipped")
 
 study = typer.Typer(no_args_is_help=True, help="Measure accuracy: who predicts whom how well, and what it depends on.")
 
@@ -37,7 +29,7 @@ def bench(
     """
     if name not in BENCHES:
         raise BadInput("stap bench", f"no benchmark {name!r}", f"choose one of {', '.join(BENCHES)}")
-    module = load(f"stap.bench.{BENCHES[name]}")
+    module = load(f"stap.bench.{name}s" if name == "import" else f"stap.bench.{name}")
     terminal.note("measuring, without a bar: it would disturb, as other work on this machine does")
     write_json(module.run(), json)
 

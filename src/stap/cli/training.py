@@ -152,6 +152,7 @@ def export(
 
     Example: `stap export runs/a -o model.safetensors --dtype int8`
     """
+    module = load("stap.model.export")
     with terminal.progress("writing"):
-        load("stap.model.export").export(source, out, dtype, format)
+        module.export(source, out, dtype, format)
     terminal.say(f"wrote {out}, {out.stat().st_size / 1e6:.1f} MB")

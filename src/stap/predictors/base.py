@@ -39,13 +39,12 @@ def fresh(make: Maker, user: str) -> Predictor:
 
 @runtime_checkable
 class Trained(Protocol):
-    """A maker whose predictors were trained with so many virtual indices and for windows of so many events."""
+    """A maker whose predictors were trained."""
 
     @property
-    def vocabulary(self) -> int: ...
-
-    @property
-    def context(self) -> int: ...
+    def sizes(self) -> tuple[int, int]:
+        """V and L: with so many virtual indices, in windows of so many events."""
+        ...
 
 
 @runtime_checkable

@@ -185,12 +185,8 @@ class StapMaker:
     seed: int = 0
 
     @property
-    def vocabulary(self) -> int:
-        return self.model.config.vocabulary
-
-    @property
-    def context(self) -> int:
-        return self.model.config.context
+    def sizes(self) -> tuple[int, int]:
+        return self.model.config.vocabulary, self.model.config.context
 
     def __call__(self) -> Stap:
         return self.of("")
@@ -200,10 +196,9 @@ class StapMaker:
 
     def rank_windows(self, corpus: Corpus, windows: Windows, tick: Tick) -> Iterator[tuple[int, list[int]]]:
         """The paper protocol, batched: each window's user, and the label's rank at each of its labelled events."""
-        most = int(corpus.app_counts.max(initial=0))
-        if most > self.vocabulary:
-            why = f"it has room for {self.vocabulary} apps, a user has {most}"
-            raise BadInput("the model", why, "train a larger one")
+        most, vocabulary = int(corpus.app_counts.max(initial=0)), self.model.config.vocabulary
+        if most > vocabulary:
+            raise BadInput("the model", f"it has room for {vocabulary} apps, a user has {most}", "train a larger one")
         found: dict[int, list[int]] = {}
         everything = np.arange(len(windows))
         for piece, _, scored, rank in ranks(self.model, corpus, windows, everything, self.seed, torch.device("cpu")):

@@ -22,11 +22,12 @@ import numpy as np
 
 from stap import terminal
 from stap.engine import EngineModel, EnginePredictor
-from stap.errors import BadInput, extra
+from stap.errors import BadInput
 from stap.evaluate import stream
 from stap.events import Corpus, Event, Floats, Ints, Ranking
 from stap.predictors import CLASSICAL
 from stap.predictors.base import Maker
+from stap.registry import maker
 from stap.studies.people_figures import Streamed, cold, figures
 
 COSTLY = ("stap", "gbdt", "ppm", "blend")  # begun first, so that no process is left alone with them at the end
@@ -71,13 +72,10 @@ class Witness:
 
 
 def load(group: Group, name: str, notes: list[tuple[float, float]]) -> Maker:
-    if name == "stap":
-        model = EngineModel(group.model)
-        return lambda: Witness(model.predictor(), notes)
-    if name == "gbdt":
-        maker: Maker = extra("stap.predictors.gbdt").load(group.ranker)
-        return maker
-    return CLASSICAL[name]
+    if name != "stap":
+        return maker(name, ranker=group.ranker)
+    model = EngineModel(group.model)
+    return lambda: Witness(model.predictor(), notes)
 
 
 def score(group: Group, name: str) -> Scores:
