@@ -24,7 +24,7 @@ class MostRecent:
             self._current = event.app
 
     def rank(self, k: int) -> Ranking:
-        apps = self._recency.apps[self._skip : self._skip + max(k, 0)]
+        apps = self._recency.latest(max(k, 0), self._skip)
         return [(app, 1.0 / (place * (place + 1))) for place, app in enumerate(apps, 1)]
 
 
