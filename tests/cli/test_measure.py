@@ -50,7 +50,7 @@ def test_options_that_make_no_sense_end_with_2() -> None:
 def test_every_command_that_reads_logs_has_the_same_options() -> None:
     tree = get_command(app)
     commands = tree.commands | tree.commands["study"].commands  # type: ignore[attr-defined]
-    ours = ["import", "describe", "evaluate", "predict", "train", "recipe", "rival", "adapt"]
+    ours = ["import", "describe", "evaluate", "predict", "train", "rival", "adapt"]
     for name in [*ours, "people", "loggers", "numbers"]:
         params = {param.name: param for param in commands[name].params}
         assert {"format", "zone", "skip_bad_rows", "keep_system", "users"} <= set(params), name

@@ -1,6 +1,6 @@
 """`stap study people`: every predictor on people nobody trained on, the same positions for all, pooled over folds.
 
-A RUN is one fold's folder, as `stap train --preset shipped` writes it: users.json (who trained, who was held out), model.safetensors
+A RUN is the folder of one fold of `stap train --preset shipped`: users.json (who trained, who not), model.safetensors
 and, where the rival takes part, gbdt.txt. A fold's model and trees meet only that fold's held-out users. --zero-shot
 puts one model before everybody of other logs. --anew asks the same of everybody's stretches of so many usages, each
 without a past: the cold start, measured on far more positions than everybody's first ones. docs/protocol.md says what
