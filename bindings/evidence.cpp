@@ -1,5 +1,5 @@
 // stap._engine.Evidence: the engine's evidence on its own, for training and for tests.
-#include "evidence.h"
+#include "person/evidence.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

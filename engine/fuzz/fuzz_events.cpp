@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "session.h"
+#include "person/session.h"
 #include "stap.h"
 #include "tiny.h"
 

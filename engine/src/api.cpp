@@ -4,7 +4,7 @@
 #include <new>
 
 #include "failure.h"
-#include "session.h"
+#include "person/session.h"
 #include "stap.h"
 
 struct stap_model {

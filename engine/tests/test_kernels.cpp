@@ -6,7 +6,7 @@
 #include "check.h"
 #include "half.h"
 #include "hash.h"
-#include "kernels.h"
+#include "transformer/kernels.h"
 #include "memory.h"
 
 #if defined(STAP_EMULATE_AVX512)

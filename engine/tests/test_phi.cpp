@@ -1,6 +1,6 @@
 // phi grows, recycles the app unused for longest, and lets nothing of it speak for the new one.
 #include "driver.h"
-#include "phi.h"
+#include "person/phi.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "driver.h"
-#include "schedule.h"
+#include "person/schedule.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "driver.h"
-#include "session.h"
+#include "person/session.h"
 
 namespace {
 

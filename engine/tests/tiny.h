@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "config.h"
+#include "files/config.h"
 #include "half.h"
 #include "hash.h"
 

@@ -1,6 +1,6 @@
-#include "config.h"
+#include "files/config.h"
 
-#include "evidence.h"
+#include "person/evidence.h"
 #include "failure.h"
 
 namespace stap {

@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "archive.h"
-#include "bounds.h"
-#include "contexts.h"
+#include "files/archive.h"
+#include "person/bounds.h"
+#include "person/cues.h"
 
 namespace stap {
 

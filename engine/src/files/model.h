@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "config.h"
-#include "evidence.h"
-#include "kernels.h"
+#include "files/config.h"
+#include "person/evidence.h"
+#include "transformer/kernels.h"
 #include "memory.h"
-#include "safetensors.h"
+#include "files/safetensors.h"
 
 namespace stap {
 

@@ -1,4 +1,4 @@
-#include "kernels.h"
+#include "transformer/kernels.h"
 
 namespace stap {
 namespace {

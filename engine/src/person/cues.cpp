@@ -1,8 +1,8 @@
-#include "contexts.h"
+#include "person/cues.h"
 
 #include <algorithm>
 
-#include "bounds.h"
+#include "person/bounds.h"
 #include "hash.h"
 
 namespace stap {

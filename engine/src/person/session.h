@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "cache.h"
-#include "evidence.h"
-#include "forward.h"
-#include "fusion.h"
-#include "phi.h"
-#include "schedule.h"
+#include "transformer/cache.h"
+#include "person/evidence.h"
+#include "transformer/forward.h"
+#include "person/fusion.h"
+#include "person/phi.h"
+#include "person/schedule.h"
 
 namespace stap {
 

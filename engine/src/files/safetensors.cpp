@@ -1,4 +1,4 @@
-#include "safetensors.h"
+#include "files/safetensors.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "json.h"
+#include "files/json.h"
 
 #include <charconv>
 #include <unordered_set>

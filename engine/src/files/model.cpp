@@ -1,4 +1,4 @@
-#include "model.h"
+#include "files/model.h"
 
 #include <cmath>
 #include <cstring>

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "cache.h"
-#include "evidence.h"
-#include "kernels.h"
-#include "model.h"
+#include "transformer/cache.h"
+#include "person/evidence.h"
+#include "transformer/kernels.h"
+#include "files/model.h"
 
 namespace stap {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "archive.h"
+#include "files/archive.h"
 #include "hash.h"
-#include "session.h"
+#include "person/session.h"
 
 namespace stap {
 namespace {

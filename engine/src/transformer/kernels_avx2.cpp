@@ -1,7 +1,7 @@
 // AVX2, FMA and F16C: 8 floats, 16 int16 products at a time.
 #include <immintrin.h>
 
-#include "kernels.h"
+#include "transformer/kernels.h"
 
 namespace stap {
 namespace {
@@ -84,7 +84,7 @@ struct I {
     }
 };
 
-#include "kernels_simd.inl"
+#include "transformer/kernels_simd.inl"
 
 }  // namespace
 

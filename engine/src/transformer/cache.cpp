@@ -1,4 +1,4 @@
-#include "cache.h"
+#include "transformer/cache.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>

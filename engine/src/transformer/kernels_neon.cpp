@@ -1,7 +1,7 @@
 // NEON on aarch64, as every such processor has it: 4 floats, 8 int16 products at a time.
 #include <arm_neon.h>
 
-#include "kernels.h"
+#include "transformer/kernels.h"
 
 namespace stap {
 namespace {
@@ -63,7 +63,7 @@ struct I {
     static F sums(const I* a) { return {vcvtq_f32_s32(vpaddq_s32(vpaddq_s32(a[0].v, a[1].v), vpaddq_s32(a[2].v, a[3].v)))}; }
 };
 
-#include "kernels_simd.inl"
+#include "transformer/kernels_simd.inl"
 
 }  // namespace
 

@@ -1,10 +1,10 @@
-#include "fusion.h"
+#include "person/fusion.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "failure.h"
-#include "forward.h"
+#include "transformer/forward.h"
 
 namespace stap {
 namespace {

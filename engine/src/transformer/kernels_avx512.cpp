@@ -1,7 +1,7 @@
 // AVX-512 (F, BW, DQ, VL): 16 floats, 32 int16 products at a time.
 #include <immintrin.h>
 
-#include "kernels.h"
+#include "transformer/kernels.h"
 
 namespace stap {
 namespace {
@@ -71,7 +71,7 @@ struct I {
     }
 };
 
-#include "kernels_simd.inl"
+#include "transformer/kernels_simd.inl"
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "forward.h"
+#include "transformer/forward.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "evidence.h"
+#include "person/evidence.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "session.h"
+#include "person/session.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "config.h"
+#include "files/config.h"
 #include "stap.h"
 
 namespace stap {

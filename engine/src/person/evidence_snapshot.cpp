@@ -1,7 +1,7 @@
 // Evidence as bytes and back: one list of fields for both ways, and what has to hold before a restored one is used.
 #include <algorithm>
 
-#include "evidence.h"
+#include "person/evidence.h"
 #include "stap.h"
 
 namespace stap {

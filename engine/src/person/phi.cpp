@@ -1,4 +1,4 @@
-#include "phi.h"
+#include "person/phi.h"
 
 #include <utility>
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "bounds.h"
-#include "evidence.h"
-#include "kernels.h"
-#include "model.h"
-#include "phi.h"
+#include "person/bounds.h"
+#include "person/evidence.h"
+#include "transformer/kernels.h"
+#include "files/model.h"
+#include "person/phi.h"
 
 namespace stap {
 

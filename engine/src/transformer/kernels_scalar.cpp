@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "half.h"
-#include "kernels.h"
+#include "transformer/kernels.h"
 
 namespace stap {
 namespace {
