@@ -86,8 +86,12 @@ void bind_evidence(nb::module_& m) {
     m.attr("CONTEXT_VALUES") = kContextValues;
     nb::class_<Evidence>(m, "Evidence")
         .def(nb::init<>())
-        .def("observe", [](Evidence& e, std::string_view app, int action, double minutes, double hour) { e.observe(app, action, minutes, hour); },
-             nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
+        .def(
+            "observe",
+            [](Evidence& e, std::string_view app, int action, double minutes, double hour) {
+                e.observe(app, action, minutes, hour);
+            },
+            nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
         .def("now", &now, nb::arg("k"));
     m.def("evidence_table", &table, nb::arg("app"), nb::arg("start"), nb::arg("end"), nb::arg("at_open"), nb::arg("k"));
 }

@@ -1,5 +1,5 @@
-// stap._engine: the C header as two Python classes. Errors of the engine become EngineError(status, message); everything
-// friendlier is Python's business (stap/predictors/engine.py).
+// stap._engine: the C header as two Python classes. Errors of the engine become EngineError(status, message);
+// everything friendlier is Python's business (stap/predictors/engine.py).
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -68,8 +68,8 @@ Model* load_bytes(nb::bytes data, int weights) {
     return new Model(model);
 }
 
-Session* new_session(const Model& model, int strategy, uint32_t context, int cache, int kernels, uint32_t app_limit, uint64_t seed,
-                     const std::vector<uint16_t>& order) {
+Session* new_session(const Model& model, int strategy, uint32_t context, int cache, int kernels, uint32_t app_limit,
+                     uint64_t seed, const std::vector<uint16_t>& order) {
     const uint32_t vocabulary = model.info().vocabulary;
     if (!order.empty() && order.size() != vocabulary) check(STAP_ERROR_ARGUMENT);
     stap_options options = stap_options_default();
@@ -198,8 +198,8 @@ NB_MODULE(_engine, m) {
         .def_prop_ro("evidence", [](const Model& model) { return model.info().evidence; })
         .def_prop_ro("weights", [](const Model& model) { return int(model.info().weights); })
         .def_prop_ro("weight_bytes", [](const Model& model) { return model.info().weight_bytes; })
-        .def("session", &new_session, nb::arg("strategy"), nb::arg("context"), nb::arg("cache"), nb::arg("kernels"), nb::arg("app_limit"),
-             nb::arg("seed"), nb::arg("order"), nb::rv_policy::take_ownership)
+        .def("session", &new_session, nb::arg("strategy"), nb::arg("context"), nb::arg("cache"), nb::arg("kernels"),
+             nb::arg("app_limit"), nb::arg("seed"), nb::arg("order"), nb::rv_policy::take_ownership)
         .def("restore", &restore, nb::arg("data"), nb::arg("kernels"), nb::rv_policy::take_ownership);
     nb::class_<Session>(m, "Session")
         .def("observe", &observe, nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))

@@ -43,10 +43,13 @@ stap_status guarded(Work work, char* message = nullptr, size_t size = 0) noexcep
     }
 }
 
-void load(Source&& source, int weights, stap_model** model) { *model = new stap_model{model_load(source, stap_dtype(weights))}; }
+void load(Source&& source, int weights, stap_model** model) {
+    *model = new stap_model{model_load(source, stap_dtype(weights))};
+}
 
 void check_load(const void* from, int weights, stap_model** model) {
-    if (!from || !model || weights < STAP_F32 || weights > STAP_AS_STORED) fail(STAP_ERROR_ARGUMENT, stap_error_string(STAP_ERROR_ARGUMENT));
+    if (!from || !model || weights < STAP_F32 || weights > STAP_AS_STORED)
+        fail(STAP_ERROR_ARGUMENT, stap_error_string(STAP_ERROR_ARGUMENT));
 }
 
 std::vector<uint16_t> read_order(const uint16_t* order, uint32_t vocabulary) {
@@ -68,13 +71,16 @@ const Kernels* find_kernels(int wanted) {
 
 std::unique_ptr<Session> make_session(const stap_model* model, const stap_options& o) {
     const Config& config = model->held->config;
-    const uint32_t context = o.context ? o.context : config.context, limit = o.app_limit ? o.app_limit : config.vocabulary;
+    const uint32_t context = o.context ? o.context : config.context,
+                   limit = o.app_limit ? o.app_limit : config.vocabulary;
     if (o.strategy < STAP_ISWI || o.strategy > STAP_ROLLING || o.cache < STAP_F32 || o.cache > STAP_I8)
         fail(STAP_ERROR_ARGUMENT, "no such strategy or dtype");
-    if (context % 2 != 0 || context > 1u << 20 || limit > config.vocabulary) fail(STAP_ERROR_ARGUMENT, "context or app_limit out of range");
+    if (context % 2 != 0 || context > 1u << 20 || limit > config.vocabulary)
+        fail(STAP_ERROR_ARGUMENT, "context or app_limit out of range");
     const Kernels* kernels = find_kernels(o.kernels);
     Phi phi(config.vocabulary, limit, o.seed, read_order(o.order, config.vocabulary));
-    return std::make_unique<Session>(model->held, *kernels, Schedule{stap_strategy(o.strategy), context}, stap_dtype(o.cache), std::move(phi));
+    return std::make_unique<Session>(model->held, *kernels, Schedule{stap_strategy(o.strategy), context},
+                                     stap_dtype(o.cache), std::move(phi));
 }
 
 }  // namespace
@@ -109,18 +115,24 @@ double stap_hour_of_day(double minutes) {
     return hour < 24.0 ? hour : 0.0;  // a hair before midnight can round up to it
 }
 
-stap_status stap_model_load_file(const char* path, int weights, stap_model** model, char* message, size_t message_size) {
-    return guarded([&] { check_load(path, weights, model), load(Source(path), weights, model); }, message, message_size);
+stap_status stap_model_load_file(const char* path, int weights, stap_model** model, char* message,
+                                 size_t message_size) {
+    return guarded([&] { check_load(path, weights, model), load(Source(path), weights, model); }, message,
+                   message_size);
 }
 
-stap_status stap_model_load_buffer(const void* data, size_t size, int weights, stap_model** model, char* message, size_t message_size) {
-    return guarded([&] { check_load(data, weights, model), load(Source(data, size), weights, model); }, message, message_size);
+stap_status stap_model_load_buffer(const void* data, size_t size, int weights, stap_model** model, char* message,
+                                   size_t message_size) {
+    return guarded([&] { check_load(data, weights, model), load(Source(data, size), weights, model); }, message,
+                   message_size);
 }
 
 stap_status stap_model_get_info(const stap_model* model, stap_model_info* info) {
     if (!model || !info) return STAP_ERROR_ARGUMENT;
     const Config& c = model->held->config;
-    *info = {c.vocabulary, c.context, c.dim, c.layers, c.heads, c.hidden, c.evidence, model->held->weights.layers[0].qkv.view.dtype, model->held->bytes};
+    *info = {c.vocabulary,      c.context, c.dim,      c.layers,
+             c.heads,           c.hidden,  c.evidence, model->held->weights.layers[0].qkv.view.dtype,
+             model->held->bytes};
     return STAP_OK;
 }
 
@@ -139,7 +151,8 @@ stap_status stap_session_new(const stap_model* model, const stap_options* option
 
 void stap_session_free(stap_session* session) { delete session; }
 
-stap_status stap_session_observe(stap_session* session, const char* app, size_t length, int action, double minutes, double hour) {
+stap_status stap_session_observe(stap_session* session, const char* app, size_t length, int action, double minutes,
+                                 double hour) {
     if (!session || !app) return STAP_ERROR_ARGUMENT;
     if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
     if (action != STAP_OPEN && action != STAP_CLOSE) return STAP_ERROR_ACTION;
@@ -205,7 +218,8 @@ stap_status stap_session_snapshot(const stap_session* session, void* buffer, siz
     });
 }
 
-stap_status stap_session_restore(const stap_model* model, int kernels, const void* data, size_t size, stap_session** session) {
+stap_status stap_session_restore(const stap_model* model, int kernels, const void* data, size_t size,
+                                 stap_session** session) {
     if (!model || !data || !session) return STAP_ERROR_ARGUMENT;
     return guarded([&] {
         auto made = std::make_unique<stap_session>();

@@ -6,8 +6,8 @@
 #include "check.h"
 #include "half.h"
 #include "hash.h"
-#include "transformer/kernels.h"
 #include "memory.h"
+#include "transformer/kernels.h"
 
 #if defined(STAP_EMULATE_AVX512)
 namespace stap {
@@ -36,7 +36,11 @@ struct Stored {
         scales = noise(rows + 16, seed + 1, 0.001f);
         for (float& scale : scales) scale = std::fabs(scale) + 0.007f;
     }
-    const void* data(int dtype) const { return dtype == STAP_F32 ? static_cast<const void*>(f32.data()) : dtype == STAP_F16 ? static_cast<const void*>(f16.data()) : i8.data(); }
+    const void* data(int dtype) const {
+        return dtype == STAP_F32   ? static_cast<const void*>(f32.data())
+               : dtype == STAP_F16 ? static_cast<const void*>(f16.data())
+                                   : i8.data();
+    }
 };
 
 float worst(const std::vector<float>& a, const std::vector<float>& b, size_t count) {
@@ -72,7 +76,8 @@ void attention_agrees(const Kernels& k) {
             const std::vector<float> query = noise(size, 9);
             std::vector<int16_t> whole(size), whole_wanted(size);
             const float scale = k.to_int16(whole.data(), query.data(), size, int16_most(size));
-            CHECK(scale == kScalarKernels.to_int16(whole_wanted.data(), query.data(), size, int16_most(size)) && whole == whole_wanted);
+            CHECK(scale == kScalarKernels.to_int16(whole_wanted.data(), query.data(), size, int16_most(size)) &&
+                  whole == whole_wanted);
             const Query q = {query.data(), whole.data(), scale};
             for (int dtype = 0; dtype < 3; ++dtype) {
                 std::vector<float> found(n + 16), wanted(n + 16), out(size, 0.5f), out_wanted(size, 0.5f);
@@ -80,10 +85,12 @@ void attention_agrees(const Kernels& k) {
                 kScalarKernels.score[dtype](wanted.data(), q, keys.data(dtype), keys.scales.data(), n, size);
                 CHECK(worst(found, wanted, n) < 1e-4f);
                 float top = 0.1f, sum = 2, top_wanted = 0.1f, sum_wanted = 2;
-                const float keep = k.soft(found.data(), n, &top, &sum), keep_wanted = kScalarKernels.soft(wanted.data(), n, &top_wanted, &sum_wanted);
+                const float keep = k.soft(found.data(), n, &top, &sum),
+                            keep_wanted = kScalarKernels.soft(wanted.data(), n, &top_wanted, &sum_wanted);
                 CHECK(std::fabs(keep - keep_wanted) < 1e-4f && std::fabs(sum / sum_wanted - 1) < 1e-4f);
                 k.mix[dtype](out.data(), keep, found.data(), values.data(dtype), values.scales.data(), n, size);
-                kScalarKernels.mix[dtype](out_wanted.data(), keep_wanted, wanted.data(), values.data(dtype), values.scales.data(), n, size);
+                kScalarKernels.mix[dtype](out_wanted.data(), keep_wanted, wanted.data(), values.data(dtype),
+                                          values.scales.data(), n, size);
                 CHECK(worst(out, out_wanted, size) < 1e-3f);
             }
         }

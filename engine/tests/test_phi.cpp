@@ -9,7 +9,9 @@ bool holds(const stap_session* session, const std::string& app) {
     return stap_session_index(session, app.data(), app.size(), &index) == STAP_OK;
 }
 
-void see(stap_session* session, const std::string& app, double minutes) { CHECK(stap_session_observe(session, app.data(), app.size(), 1, minutes, 12) == STAP_OK); }
+void see(stap_session* session, const std::string& app, double minutes) {
+    CHECK(stap_session_observe(session, app.data(), app.size(), 1, minutes, 12) == STAP_OK);
+}
 
 void oldest_app_is_recycled() {
     const ModelPointer model = load(tiny::model());

@@ -1,5 +1,5 @@
-// write_model FILE [seed|seed-evidence]: a tiny model with evidence on disk, for the C example; or one for fuzz_loader, which
-// reads a byte first.
+// write_model FILE [seed|seed-evidence]: a tiny model with evidence on disk, for the C example; or one for fuzz_loader,
+// which reads a byte first.
 #include <fstream>
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "files/config.h"
 
-#include "person/evidence.h"
 #include "failure.h"
+#include "person/evidence.h"
 
 namespace stap {
 namespace {
@@ -10,21 +10,25 @@ namespace {
 
 struct Whole {
     const char* name;
-    uint32_t Config::*field;
+    uint32_t Config::* field;
     uint32_t least, most;  // far above anything useful, far below what exhausts memory
 };
 
 constexpr Whole kWholes[] = {
-    {"vocabulary", &Config::vocabulary, 1, 4096}, {"context", &Config::context, 1, 1u << 20},
-    {"dim", &Config::dim, 1, 4096},               {"layers", &Config::layers, 1, 128},
-    {"heads", &Config::heads, 1, 128},            {"hidden", &Config::hidden, 1, 16384},
-    {"ordinal_heads", &Config::ordinal_heads, 0, 128}, {"evidence", &Config::evidence, 0, 1024},
+    {"vocabulary", &Config::vocabulary, 1, 4096},
+    {"context", &Config::context, 1, 1u << 20},
+    {"dim", &Config::dim, 1, 4096},
+    {"layers", &Config::layers, 1, 128},
+    {"heads", &Config::heads, 1, 128},
+    {"hidden", &Config::hidden, 1, 16384},
+    {"ordinal_heads", &Config::ordinal_heads, 0, 128},
+    {"evidence", &Config::evidence, 0, 1024},
     {"candidate_heads", &Config::candidate_heads, 0, 16},
 };
 
 struct Real {
     const char* name;
-    double Config::*field;
+    double Config::* field;
     double above, below;
 };
 
@@ -35,7 +39,8 @@ bool set_whole(Config& config, const std::string& name, const Json& value) {
         if (name != whole.name) continue;
         if (!value.is_whole()) bad(name + " is no whole number");
         if (value.whole() < whole.least || value.whole() > whole.most)
-            bad(name + " is " + value.text + ", outside " + std::to_string(whole.least) + ".." + std::to_string(whole.most));
+            bad(name + " is " + value.text + ", outside " + std::to_string(whole.least) + ".." +
+                std::to_string(whole.most));
         config.*whole.field = uint32_t(value.whole());
         return true;
     }
@@ -66,10 +71,12 @@ Config config_from_json(const Json& json) {
         config.query_key_norm = value.flag;
     }
     if (config.dim % (2 * config.heads) != 0)
-        bad("dim " + std::to_string(config.dim) + " does not give " + std::to_string(config.heads) + " heads an even number of values each");
+        bad("dim " + std::to_string(config.dim) + " does not give " + std::to_string(config.heads) +
+            " heads an even number of values each");
     if (config.context % 2 != 0) bad("context is " + std::to_string(config.context) + ", but a usage is two events");
     if (config.ordinal_heads > config.heads)
-        bad("ordinal_heads is " + std::to_string(config.ordinal_heads) + " of " + std::to_string(config.heads) + " heads");
+        bad("ordinal_heads is " + std::to_string(config.ordinal_heads) + " of " + std::to_string(config.heads) +
+            " heads");
     if (config.candidate_heads && !config.evidence) bad("candidate_heads without an evidence head");
     return config;
 }
@@ -77,8 +84,9 @@ Config config_from_json(const Json& json) {
 std::vector<TensorShape> config_tensors(const Config& config) {
     const uint64_t d = config.dim, v = config.vocabulary, h = config.hidden;
     std::vector<TensorShape> tensors = {
-        {"embed_app.weight", {v, d}, false},  {"embed_action.weight", {2, d}, false}, {"embed_hour.weight", {d, 2}, false},
-        {"embed_hour.bias", {d}, false},      {"fuse.weight", {d, 3 * d}, false},     {"fuse.bias", {d}, false},
+        {"embed_app.weight", {v, d}, false},  {"embed_action.weight", {2, d}, false},
+        {"embed_hour.weight", {d, 2}, false}, {"embed_hour.bias", {d}, false},
+        {"fuse.weight", {d, 3 * d}, false},   {"fuse.bias", {d}, false},
     };
     for (uint32_t n = 0; n < config.layers; ++n) {
         const std::string block = "blocks." + std::to_string(n) + ".";
@@ -101,13 +109,23 @@ std::vector<TensorShape> config_tensors(const Config& config) {
             tensors.push_back({"evidence.compare.qkv.weight", {3 * inside, w}, false});
             tensors.push_back({"evidence.compare.out.weight", {w, inside}, false});
         }
-        for (const TensorShape& shape : std::vector<TensorShape>{
-                 {"statistic_mean", {f}, false},       {"statistic_scale", {f}, false},    {"context_mean", {c}, false},
-                 {"context_scale", {c}, false},        {"embed.weight", {d, c}, false},    {"gate.weight", {f, d + c}, false},
-                 {"gate.bias", {f}, false},            {"statistics.weight", {w, f}, false}, {"statistics.bias", {w}, false},
-                 {"rank.weight", {kRanks, w}, false},  {"state.weight", {w, d + c}, false}, {"hidden.weight", {w, w}, false},
-                 {"hidden.bias", {w}, false},          {"out.weight", {1, w}, false},      {"unseen.weight", {1, d + c}, false},
-                 {"unseen.bias", {1}, false},          {"scale", {2}, false}})
+        for (const TensorShape& shape : std::vector<TensorShape>{{"statistic_mean", {f}, false},
+                                                                 {"statistic_scale", {f}, false},
+                                                                 {"context_mean", {c}, false},
+                                                                 {"context_scale", {c}, false},
+                                                                 {"embed.weight", {d, c}, false},
+                                                                 {"gate.weight", {f, d + c}, false},
+                                                                 {"gate.bias", {f}, false},
+                                                                 {"statistics.weight", {w, f}, false},
+                                                                 {"statistics.bias", {w}, false},
+                                                                 {"rank.weight", {kRanks, w}, false},
+                                                                 {"state.weight", {w, d + c}, false},
+                                                                 {"hidden.weight", {w, w}, false},
+                                                                 {"hidden.bias", {w}, false},
+                                                                 {"out.weight", {1, w}, false},
+                                                                 {"unseen.weight", {1, d + c}, false},
+                                                                 {"unseen.bias", {1}, false},
+                                                                 {"scale", {2}, false}})
             tensors.push_back({"evidence." + shape.name, shape.shape, false});
     }
     return tensors;

@@ -21,8 +21,8 @@ struct Config {
     double time_base = 100000.0;
     double norm_eps = 1e-5;
     bool query_key_norm = false;
-    uint32_t ordinal_heads = 0;  // the last so many heads turn by the event's index
-    uint32_t evidence = 0;       // width of the evidence head; 0: none
+    uint32_t ordinal_heads = 0;    // the last so many heads turn by the event's index
+    uint32_t evidence = 0;         // width of the evidence head; 0: none
     uint32_t candidate_heads = 0;  // by which its candidates are compared with each other; 0: they are not
 
     uint32_t head_dim() const { return dim / heads; }  // D

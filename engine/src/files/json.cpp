@@ -112,7 +112,8 @@ struct Reader {
             if (at == first) bad("a broken JSON number");
         };
         if (peek() == '-') ++at;
-        if (peek() == '0' && at + 1 < text.size() && text[at + 1] >= '0' && text[at + 1] <= '9') bad("a JSON number with a leading zero");
+        if (peek() == '0' && at + 1 < text.size() && text[at + 1] >= '0' && text[at + 1] <= '9')
+            bad("a JSON number with a leading zero");
         digits();
         if (peek() == '.') ++at, digits();
         if (peek() == 'e' || peek() == 'E') {
@@ -150,7 +151,9 @@ struct Reader {
         const char c = peek();
         ++at;
         switch (c) {
-            case '"': case '\\': case '/': out.push_back(c); return;
+            case '"':
+            case '\\':
+            case '/': out.push_back(c); return;
             case 'b': out.push_back('\b'); return;
             case 'f': out.push_back('\f'); return;
             case 'n': out.push_back('\n'); return;
@@ -165,7 +168,10 @@ struct Reader {
         uint32_t value = 0;
         for (int i = 0; i < 4; ++i, ++at) {
             const char c = peek();
-            const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+            const int digit = c >= '0' && c <= '9'   ? c - '0'
+                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                     : -1;
             if (digit < 0) bad("a broken \\u escape");
             value = value * 16 + uint32_t(digit);
         }
@@ -195,10 +201,14 @@ struct Reader {
 
     void read_utf8(std::string& out) {
         const unsigned char lead = static_cast<unsigned char>(text[at]);
-        const int tails = lead >= 0xc2 && lead < 0xe0 ? 1 : lead >= 0xe0 && lead < 0xf0 ? 2 : lead >= 0xf0 && lead < 0xf5 ? 3 : 0;
+        const int tails = lead >= 0xc2 && lead < 0xe0   ? 1
+                          : lead >= 0xe0 && lead < 0xf0 ? 2
+                          : lead >= 0xf0 && lead < 0xf5 ? 3
+                                                        : 0;
         if (tails == 0) bad("a JSON string that is not UTF-8");
         for (int i = 0; i <= tails; ++i, ++at) {
-            if (at >= text.size() || (i > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80)) bad("a JSON string that is not UTF-8");
+            if (at >= text.size() || (i > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80))
+                bad("a JSON string that is not UTF-8");
             out.push_back(text[at]);
         }
     }

@@ -18,9 +18,9 @@ struct Json {
     std::vector<std::pair<std::string, Json>> members;  // of an object, in the file's order
 
     const Json* find(std::string_view key) const;
-    bool is_whole() const;    // a number written with digits only, below 2^53
-    uint64_t whole() const;   // its value; only after is_whole()
-    double number() const;    // only of a Number
+    bool is_whole() const;   // a number written with digits only, below 2^53
+    uint64_t whole() const;  // its value; only after is_whole()
+    double number() const;   // only of a Number
 };
 
 // Fails with STAP_ERROR_FORMAT; `where` begins the message.

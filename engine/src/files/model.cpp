@@ -34,7 +34,8 @@ class Loader {
             for (size_t i = 0; i < values.size(); ++i) values[i] = half_to_float(halves[i]);
         }
         for (float value : values)
-            if (!std::isfinite(value)) fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds a value that is no finite number");
+            if (!std::isfinite(value))
+                fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds a value that is no finite number");
         model_.fingerprint = hash_bytes(values.data(), values.size() * 4, model_.fingerprint);
         return values;
     }
@@ -81,8 +82,10 @@ class Loader {
             for (uint32_t c = 0; c < width; ++c) {
                 const size_t at = begin + cols.place(c);
                 if (matrix.view.dtype == STAP_F32) reinterpret_cast<float*>(matrix.data.get())[at] = row[c];
-                if (matrix.view.dtype == STAP_F16) reinterpret_cast<uint16_t*>(matrix.data.get())[at] = half_from_float(row[c]);
-                if (matrix.view.dtype == STAP_I8) reinterpret_cast<int8_t*>(matrix.data.get())[at] = int8_t(std::nearbyint(row[c] / scale));
+                if (matrix.view.dtype == STAP_F16)
+                    reinterpret_cast<uint16_t*>(matrix.data.get())[at] = half_from_float(row[c]);
+                if (matrix.view.dtype == STAP_I8)
+                    reinterpret_cast<int8_t*>(matrix.data.get())[at] = int8_t(std::nearbyint(row[c] / scale));
             }
         }
     }
@@ -91,7 +94,8 @@ class Loader {
         const TensorEntry& entry = file_.tensors.at(name);
         const std::vector<float> scale = floats(name + ".scale");
         for (float value : scale)
-            if (!(value > 0)) fail(STAP_ERROR_TENSOR, "the scale of tensor \"" + name + "\" is not positive everywhere");
+            if (!(value > 0))
+                fail(STAP_ERROR_TENSOR, "the scale of tensor \"" + name + "\" is not positive everywhere");
         std::vector<int8_t> stored(size_t(entry.count()));
         source_.read(entry.begin, stored.data(), stored.size());
         model_.fingerprint = hash_bytes(stored.data(), stored.size(), model_.fingerprint);
@@ -105,8 +109,10 @@ class Loader {
             matrix.scale[rows.place(r)] = scale[r];
             for (uint32_t c = 0; c < width; ++c) {
                 const int8_t value = stored[size_t(r) * width + c];
-                if (value == -128) fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds -128, which no symmetric scale gives");
-                reinterpret_cast<int8_t*>(matrix.data.get())[size_t(rows.place(r)) * cols.size() + cols.place(c)] = value;
+                if (value == -128)
+                    fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds -128, which no symmetric scale gives");
+                reinterpret_cast<int8_t*>(matrix.data.get())[size_t(rows.place(r)) * cols.size() + cols.place(c)] =
+                    value;
             }
         }
     }
@@ -117,11 +123,13 @@ class Loader {
 };
 
 // W_f into the tables: row i of `table` (n, d) times the d x d part of `fuse` that begins at column `first`.
-void fuse_rows(float* out, uint32_t stride, const float* table, uint32_t n, const std::vector<float>& fuse, uint32_t d, uint32_t first) {
+void fuse_rows(float* out, uint32_t stride, const float* table, uint32_t n, const std::vector<float>& fuse, uint32_t d,
+               uint32_t first) {
     for (uint32_t i = 0; i < n; ++i)
         for (uint32_t o = 0; o < d; ++o) {
             double sum = 0;
-            for (uint32_t k = 0; k < d; ++k) sum += double(fuse[size_t(o) * 3 * d + first + k]) * table[size_t(i) * d + k];
+            for (uint32_t k = 0; k < d; ++k)
+                sum += double(fuse[size_t(o) * 3 * d + first + k]) * table[size_t(i) * d + k];
             out[size_t(i) * stride + o] = float(sum);
         }
 }
@@ -171,7 +179,9 @@ std::unique_ptr<const Fusion> load_fusion(Loader& loader, const Model& model) {
     const auto matrix = [&](const char* name, uint32_t rows, uint32_t cols) {
         return loader.matrix(std::string("evidence.") + name + ".weight", spread(rows), spread(cols), STAP_F32);
     };
-    const auto vector = [&](const char* name, uint32_t size) { return loader.vector(std::string("evidence.") + name, padded(size)); };
+    const auto vector = [&](const char* name, uint32_t size) {
+        return loader.vector(std::string("evidence.") + name, padded(size));
+    };
     auto fusion = std::make_unique<Fusion>();
     fusion->statistic_mean = vector("statistic_mean", f);
     fusion->statistic_scale = vector("statistic_scale", f);
@@ -185,7 +195,8 @@ std::unique_ptr<const Fusion> load_fusion(Loader& loader, const Model& model) {
     fusion->rank = vector("rank.weight", kRanks * w);
     fusion->state = matrix("state", w, d + c);
     if (const uint32_t inside = model.config.candidate_heads * kCandidateHead) {
-        fusion->compare_qkv = loader.matrix("evidence.compare.qkv.weight", {3, inside, padded(inside)}, spread(w), STAP_F32);
+        fusion->compare_qkv =
+            loader.matrix("evidence.compare.qkv.weight", {3, inside, padded(inside)}, spread(w), STAP_F32);
         fusion->compare_out = matrix("compare.out", w, inside);
     }
     fusion->hidden = matrix("hidden", w, w);
@@ -212,8 +223,9 @@ std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
     auto model = std::make_shared<Model>();
     const Config& c = model->config = file.config;
     const Sizes s = model->sizes = Sizes(c);
-    const double facts[] = {double(c.vocabulary), double(c.dim), double(c.layers), double(c.heads), double(c.hidden),
-                            c.time_base, c.norm_eps, double(c.query_key_norm), double(c.ordinal_heads), double(c.evidence), double(wanted)};
+    const double facts[] = {double(c.vocabulary),    double(c.dim),      double(c.layers), double(c.heads),
+                            double(c.hidden),        c.time_base,        c.norm_eps,       double(c.query_key_norm),
+                            double(c.ordinal_heads), double(c.evidence), double(wanted)};
     model->fingerprint = hash_bytes(facts, sizeof facts, 0);
     Loader loader(source, file, *model);
     load_embeddings(loader, *model);

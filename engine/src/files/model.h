@@ -6,16 +6,17 @@
 #include <vector>
 
 #include "files/config.h"
+#include "files/safetensors.h"
+#include "memory.h"
 #include "person/evidence.h"
 #include "transformer/kernels.h"
-#include "memory.h"
-#include "files/safetensors.h"
 
 namespace stap {
 
 // Sizes rounded up to kPad. Between heads the pads stand too: a head's values are D of DP.
 struct Sizes {
-    uint32_t d, head, heads, attention, hidden, vocabulary;  // padded d, padded D, H, H * padded D, padded hidden, padded V
+    uint32_t d, head, heads, attention, hidden,
+        vocabulary;  // padded d, padded D, H, H * padded D, padded hidden, padded V
 
     explicit Sizes(const Config& config)
         : d(padded(config.dim)), head(padded(config.head_dim())), heads(config.heads), attention(config.heads * head),
@@ -66,12 +67,12 @@ struct Fusion {
 
 struct Weights {
     // x = W_f [e_app; e_act; e_hour] + b_f with W_f multiplied into the tables: what is left is a sum of rows.
-    Buffer<float> app;       // (V, d)
-    Buffer<float> action;    // (2, d), with every constant added in
-    Buffer<float> hour;      // (2, d): for sin, for cos
+    Buffer<float> app;     // (V, d)
+    Buffer<float> action;  // (2, d), with every constant added in
+    Buffer<float> hour;    // (2, d): for sin, for cos
     std::vector<Layer> layers;
-    Buffer<float> norm;      // (d)
-    OwnedMatrix head;        // (V, d)
+    Buffer<float> norm;                    // (d)
+    OwnedMatrix head;                      // (V, d)
     std::unique_ptr<const Fusion> fusion;  // of a model with evidence
 };
 

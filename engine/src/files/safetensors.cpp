@@ -32,7 +32,8 @@ Json read_header(Source& source, uint64_t& data_begin) {
     uint64_t length = 0;
     for (int i = 7; i >= 0; --i) length = length << 8 | bytes[i];
     if (length > kMostHeader) damaged("a header of " + std::to_string(length) + " bytes, where 16 MB is the most");
-    if (length > source.size() - 8) damaged("a header of " + std::to_string(length) + " bytes runs past the end of the file");
+    if (length > source.size() - 8)
+        damaged("a header of " + std::to_string(length) + " bytes runs past the end of the file");
     std::string text(size_t(length), '\0');
     source.read(8, text.data(), text.size());
     data_begin = 8 + length;
@@ -101,7 +102,8 @@ TensorEntry read_entry(const std::string& name, const Json& json, uint64_t data_
     entry.shape = read_shape(name, json.find("shape"));
     const Json* offsets = json.find("data_offsets");
     if (!offsets) damaged("tensor " + quoted(name) + " has no data_offsets");
-    if (offsets->kind != Json::Array || offsets->items.size() != 2) damaged("tensor " + quoted(name) + " has data_offsets that are no pair");
+    if (offsets->kind != Json::Array || offsets->items.size() != 2)
+        damaged("tensor " + quoted(name) + " has data_offsets that are no pair");
     for (const Json& item : offsets->items)
         if (!item.is_whole()) damaged("tensor " + quoted(name) + " has an offset that is no whole number");
     const uint64_t begin = offsets->items[0].whole(), end = offsets->items[1].whole();
@@ -109,7 +111,8 @@ TensorEntry read_entry(const std::string& name, const Json& json, uint64_t data_
     if (end > data_size) damaged("tensor " + quoted(name) + " runs past the end of the file");
     const uint64_t bytes = entry.count() * dtype_size(entry.dtype);  // below 2^42: read_shape saw to it
     if (end - begin != bytes)
-        damaged("tensor " + quoted(name) + " has " + std::to_string(end - begin) + " bytes where its shape and dtype need " + std::to_string(bytes));
+        damaged("tensor " + quoted(name) + " has " + std::to_string(end - begin) +
+                " bytes where its shape and dtype need " + std::to_string(bytes));
     entry.begin = data_begin + begin;
     entry.end = data_begin + end;
     return entry;
@@ -137,12 +140,15 @@ void check_tensors(const ModelFile& file) {
         if (found == file.tensors.end()) fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " is missing");
         const TensorEntry& entry = found->second;
         if (entry.shape != tensor.shape)
-            fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " has shape " + shape_text(entry.shape) + ", its config says " + shape_text(tensor.shape));
+            fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " has shape " + shape_text(entry.shape) +
+                                        ", its config says " + shape_text(tensor.shape));
         ++expected;
         if (entry.dtype != STAP_I8) continue;
-        if (!tensor.matrix) fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " is I8, which only the large matrices may be");
+        if (!tensor.matrix)
+            fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " is I8, which only the large matrices may be");
         const auto scale = file.tensors.find(tensor.name + ".scale");
-        if (scale == file.tensors.end()) fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " is I8 without a scale");
+        if (scale == file.tensors.end())
+            fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " is I8 without a scale");
         if (scale->second.dtype != STAP_F32 || scale->second.shape != std::vector<uint64_t>{tensor.shape[0]})
             fail(STAP_ERROR_TENSOR, "the scale of tensor " + quoted(tensor.name) + " is not one F32 a row");
         ++expected;
@@ -184,7 +190,8 @@ ModelFile model_file_open(Source& source) {
     ModelFile file;
     file.config = read_config(header);
     for (const auto& [name, json] : header.members)
-        if (name != "__metadata__") file.tensors.emplace(name, read_entry(name, json, data_begin, source.size() - data_begin));
+        if (name != "__metadata__")
+            file.tensors.emplace(name, read_entry(name, json, data_begin, source.size() - data_begin));
     check_layout(file.tensors, data_begin, source.size());
     check_tensors(file);
     return file;

@@ -11,7 +11,7 @@ constexpr uint32_t kMostCandidates = 64;    // that the evidence head weighs; fo
 constexpr uint32_t kCompared = 24;          // of these, the likeliest: what every candidate is compared with
 constexpr uint32_t kGeneration = 1u << 14;  // contexts in a generation
 constexpr uint32_t kSuccessors = 256;       // more than these, and a context forgets the fainter half
-#else  // for fuzzing: a short input reaches all of them
+#else                                       // for fuzzing: a short input reaches all of them
 constexpr uint32_t kMostApps = 12;
 constexpr uint32_t kMostCandidates = 10;
 constexpr uint32_t kCompared = 6;

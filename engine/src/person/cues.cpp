@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "person/bounds.h"
 #include "hash.h"
+#include "person/bounds.h"
 
 namespace stap {
 
@@ -11,7 +11,8 @@ constexpr double kHuge = 1e100;
 
 void Successors::add(AppId app, double fade) {
     unit /= fade;
-    const auto found = std::find_if(list.begin(), list.end(), [&](const Successor& s) { return s.app.serial == app.serial; });
+    const auto found =
+        std::find_if(list.begin(), list.end(), [&](const Successor& s) { return s.app.serial == app.serial; });
     if (found != list.end())
         found->weight += unit;
     else
@@ -21,7 +22,8 @@ void Successors::add(AppId app, double fade) {
 }
 
 void Successors::shrink() {
-    std::stable_sort(list.begin(), list.end(), [](const Successor& a, const Successor& b) { return a.weight > b.weight; });
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Successor& a, const Successor& b) { return a.weight > b.weight; });
     if (list.size() > kSuccessors) list.resize(kSuccessors / 2);
     total = 0;
     for (Successor& s : list) total += s.weight /= unit;

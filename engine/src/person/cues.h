@@ -9,7 +9,8 @@
 
 namespace stap {
 
-// An app's place in the tables. A place is given on when its app is forgotten; the serial number tells the holders apart.
+// An app's place in the tables. A place is given on when its app is forgotten; the serial number tells the holders
+// apart.
 struct AppId {
     uint32_t place, serial;
 };

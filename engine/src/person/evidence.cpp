@@ -25,7 +25,23 @@ constexpr double kRecentFade = 0.85, kRankFade = 0.995, kRankAfterFade = 0.99;
 constexpr double kMostSurprise = 10.0;
 constexpr double kTiny = 1e-4;  // of a share whose logarithm is taken
 
-enum Share : uint32_t { kFast, kSlow, kOrder1, kOrder2, kOrder3, kMinutes, kDay, kHour, kStay, kOrder5, kSkip, kBegin, kTwoHours, kRecent, kShares };
+enum Share : uint32_t {
+    kFast,
+    kSlow,
+    kOrder1,
+    kOrder2,
+    kOrder3,
+    kMinutes,
+    kDay,
+    kHour,
+    kStay,
+    kOrder5,
+    kSkip,
+    kBegin,
+    kTwoHours,
+    kRecent,
+    kShares
+};
 enum Kind : uint32_t { kSequenceKind, kStayKind, kOrder5Kind, kSkipKind, kBeginKind, kTwoHoursKind, kRecentKind };
 
 double decay(double elapsed, double half_life) { return std::exp2(-elapsed / half_life); }
@@ -82,7 +98,8 @@ void Evidence::open(std::string_view app, double minutes, double hour) {
     }
     for (uint32_t i = 0; i < kUsageRates; ++i)
         one.by_usage[i] = 1 + one.by_usage[i] * decay(double(usages_ - one.last_usage), kUsageHalfLives[i]);
-    for (uint32_t i = 0; i < kMinuteRates; ++i) one.by_minute[i] = 1 + one.by_minute[i] * decay(clock_ - one.clock, kMinuteHalfLives[i]);
+    for (uint32_t i = 0; i < kMinuteRates; ++i)
+        one.by_minute[i] = 1 + one.by_minute[i] * decay(clock_ - one.clock, kMinuteHalfLives[i]);
     double near[24], sum = 0;
     for (uint32_t h = 0; h < 24; ++h) sum += near[h] = std::exp(kSharpness * std::cos((h + 0.5 - hour) * kPi / 12));
     for (uint32_t h = 0; h < 24; ++h) one.hours[h] += near[h] * 24 / sum;
@@ -169,7 +186,9 @@ uint64_t Evidence::past_key(uint32_t order) const {
                                order > 3 ? past_[3].serial : none, order > 4 ? past_[4].serial : none});
 }
 
-uint64_t Evidence::kind_key(uint32_t kind, uint32_t bucket) const { return context_key(8 + kind, {past_[0].serial, bucket}); }
+uint64_t Evidence::kind_key(uint32_t kind, uint32_t bucket) const {
+    return context_key(8 + kind, {past_[0].serial, bucket});
+}
 
 // A new usage begins: every context that held until now was followed by this app.
 void Evidence::count_contexts(AppId app) {
@@ -207,10 +226,12 @@ void Evidence::predict() {
     std::fill(std::begin(minute_totals_), std::end(minute_totals_), 0);
     for (size_t i = 0; i < n; ++i) {
         const App& app = apps_[i];
-        for (uint32_t r : {1u, 2u, 4u}) minute_totals_[r] += app.by_minute[r] * decay(clock_ - app.clock, kMinuteHalfLives[r]);
+        for (uint32_t r : {1u, 2u, 4u})
+            minute_totals_[r] += app.by_minute[r] * decay(clock_ - app.clock, kMinuteHalfLives[r]);
         const double usages = double(usages_ - 1 - app.last_usage), minutes = clock_ - app.clock;
         fast += row[kFast][i] = app.by_usage[0] * decay(usages, kUsageHalfLives[0]) + kUnseen;
-        slow += row[kSlow][i] = app.by_usage[kUsageRates - 1] * decay(usages, kUsageHalfLives[kUsageRates - 1]) + kUnseen;
+        slow += row[kSlow][i] =
+            app.by_usage[kUsageRates - 1] * decay(usages, kUsageHalfLives[kUsageRates - 1]) + kUnseen;
         minute_totals_[0] += row[kMinutes][i] = app.by_minute[0] * decay(minutes, kMinuteHalfLives[0]) + kUnseen;
         minute_totals_[3] += row[kDay][i] = app.by_minute[3] * decay(minutes, kMinuteHalfLives[3]) + kUnseen;
         row[kHour][i] = (app.hours[uint32_t(hour_) % 24] + kEven) / (app.count + kEven);
@@ -257,7 +278,9 @@ void Evidence::candidates(uint32_t k, std::vector<uint32_t>& places) const {
     places.clear();
     for (uint32_t i = 0; i < apps(); ++i)
         if (i != recency_[0]) places.push_back(i);
-    const auto better = [&](uint32_t a, uint32_t b) { return probability_[a] != probability_[b] ? probability_[a] > probability_[b] : a < b; };
+    const auto better = [&](uint32_t a, uint32_t b) {
+        return probability_[a] != probability_[b] ? probability_[a] > probability_[b] : a < b;
+    };
     k = std::min(k, uint32_t(places.size()));
     std::partial_sort(places.begin(), places.begin() + k, places.end(), better);
     places.resize(k);
@@ -267,7 +290,8 @@ void Evidence::statistics(uint32_t place, float* out) const {
     const size_t n = apps_.size();
     const App& app = apps_[place];
     const auto log_share = [](double share) { return float(std::log(share + kTiny)); };
-    const double idle_usages = double(usages_ - 1 - app.last_usage), idle = std::max(0.0, seen_ - app.opened), passed = clock_ - app.clock;
+    const double idle_usages = double(usages_ - 1 - app.last_usage), idle = std::max(0.0, seen_ - app.opened),
+                 passed = clock_ - app.clock;
     *out++ = float(std::log(std::max(probability_[place], 1e-7)));
     for (uint32_t e = 0; e < kExperts; ++e) {
         const double all = e == kMinutes ? minute_totals_[0] : e == kDay ? minute_totals_[3] : 1;
@@ -278,7 +302,8 @@ void Evidence::statistics(uint32_t place, float* out) const {
         const double left = decay(1, kUsageHalfLives[i]), all = (1 - std::pow(left, double(usages_))) / (1 - left);
         *out++ = log_share(app.by_usage[i] * decay(idle_usages, kUsageHalfLives[i]) / all);
     }
-    for (uint32_t i : {1u, 2u, 4u}) *out++ = log_share(app.by_minute[i] * decay(passed, kMinuteHalfLives[i]) / minute_totals_[i]);
+    for (uint32_t i : {1u, 2u, 4u})
+        *out++ = log_share(app.by_minute[i] * decay(passed, kMinuteHalfLives[i]) / minute_totals_[i]);
     for (uint32_t i = kOrder5; i < kShares; ++i) *out++ = log_share(share_[i * n + place]);
     *out++ = float(std::log(idle + 0.1));
     *out++ = float(std::log1p(idle_usages));
@@ -289,7 +314,8 @@ void Evidence::statistics(uint32_t place, float* out) const {
     *out++ = log_share(rank_[at] / std::accumulate(rank_ + 1, rank_ + kRanks, 0.0) / crowd);
     *out++ = log_share(after[at] / std::accumulate(after + 1, after + kRanks, 0.0) / crowd);
     const double returns = app.count - 1.0;
-    const double gap_minutes = returns > 0 ? app.log_gap_minutes / returns : 8.0, gap_usages = returns > 0 ? app.log_gap_usages / returns : 5.3;
+    const double gap_minutes = returns > 0 ? app.log_gap_minutes / returns : 8.0,
+                 gap_usages = returns > 0 ? app.log_gap_usages / returns : 5.3;
     *out++ = float(std::log1p(idle) - gap_minutes);
     *out++ = float(std::log1p(idle_usages) - gap_usages);
     *out++ = app.session == sessions_ ? float(std::log1p(app.in_session)) : 0.0f;
@@ -333,10 +359,12 @@ void Evidence::context(float* out) const {
 }
 
 size_t Evidence::bytes() const {
-    size_t bytes = apps_.capacity() * sizeof(App) + (share_.capacity() + log_share_.capacity() + probability_.capacity()) * sizeof(double);
+    size_t bytes = apps_.capacity() * sizeof(App) +
+                   (share_.capacity() + log_share_.capacity() + probability_.capacity()) * sizeof(double);
     for (const Contexts* contexts : {&sequence_, &stays_, &others_, &recent_})
         for (const Contexts::Generation* generation : {&contexts->young, &contexts->old})
-            for (const auto& one : *generation) bytes += sizeof one + 16 + one.second.list.capacity() * sizeof(Successor);
+            for (const auto& one : *generation)
+                bytes += sizeof one + 16 + one.second.list.capacity() * sizeof(Successor);
     return bytes;
 }
 

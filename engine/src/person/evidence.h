@@ -56,13 +56,13 @@ class Evidence {
         std::string name;
         uint32_t serial = 0, rank = 0, count = 0, in_session = 0;
         uint64_t first_usage = 0, last_usage = 0, session = 0;
-        double opened = 0;                   // minutes of its last open
-        double clock = 0;                    // of its last open
-        double by_usage[kUsageRates] = {};   // fading counts, as of its last open
+        double opened = 0;                  // minutes of its last open
+        double clock = 0;                   // of its last open
+        double by_usage[kUsageRates] = {};  // fading counts, as of its last open
         double by_minute[kMinuteRates] = {};
-        double hours[24] = {};               // a usage's footprint on the clock; 1 is a usage spread evenly
-        double starts = 0;                   // sessions it began
-        double log_minutes = 0;              // sum of the logarithms of its stays
+        double hours[24] = {};                           // a usage's footprint on the clock; 1 is a usage spread evenly
+        double starts = 0;                               // sessions it began
+        double log_minutes = 0;                          // sum of the logarithms of its stays
         double log_gap_minutes = 0, log_gap_usages = 0;  // sums over its returns
     };
 
@@ -89,9 +89,9 @@ class Evidence {
     uint64_t usages_ = 0, sessions_ = 0, session_usages_ = 0;
     AppId past_[5] = {};  // the latest apps, latest first
     uint32_t past_size_ = 0;
-    int32_t stay_ = -1;                // the bucket of the current usage's length, -1 while it is open
-    double opened_ = 0, seen_ = 0;     // minutes of the last open and of the last event
-    double hour_ = 0, clock_ = 0;      // clock_: minutes that passed, never backwards
+    int32_t stay_ = -1;             // the bucket of the current usage's length, -1 while it is open
+    double opened_ = 0, seen_ = 0;  // minutes of the last open and of the last event
+    double hour_ = 0, clock_ = 0;   // clock_: minutes that passed, never backwards
     double gap_ = 0, surprise_ = 0, mean_surprise_ = 0, fresh_share_ = 1;
     uint32_t last_rank_ = kRanks - 1;
     bool begins_session_ = true;

@@ -42,8 +42,8 @@ void Evidence::fields(Archive& a, Self& self) {
     }
     for (auto& app : self.apps_) {
         a.text(app.name, STAP_MOST_APP_BYTES);
-        all(app.serial, app.count, app.in_session, app.first_usage, app.last_usage, app.session, app.opened, app.clock, app.starts,
-            app.log_minutes, app.log_gap_minutes, app.log_gap_usages);
+        all(app.serial, app.count, app.in_session, app.first_usage, app.last_usage, app.session, app.opened, app.clock,
+            app.starts, app.log_minutes, app.log_gap_minutes, app.log_gap_usages);
         list(app.by_usage);
         list(app.by_minute);
         list(app.hours);
@@ -58,8 +58,9 @@ void Evidence::fields(Archive& a, Self& self) {
     list(self.rank_);
     for (auto& after : self.rank_after_) list(after);
     for (auto& app : self.past_) all(app.place, app.serial);
-    all(self.serials_, self.usages_, self.sessions_, self.session_usages_, self.past_size_, self.stay_, self.opened_, self.seen_,
-        self.hour_, self.clock_, self.gap_, self.surprise_, self.mean_surprise_, self.fresh_share_, self.last_rank_, self.begins_session_);
+    all(self.serials_, self.usages_, self.sessions_, self.session_usages_, self.past_size_, self.stay_, self.opened_,
+        self.seen_, self.hour_, self.clock_, self.gap_, self.surprise_, self.mean_surprise_, self.fresh_share_,
+        self.last_rank_, self.begins_session_);
 }
 
 void Evidence::save(Writer& out) const { fields(out, *this); }
@@ -81,15 +82,16 @@ void Evidence::check() const {
         seen[place] = true;
     }
     for (const App& app : apps_)
-        if (app.name.empty() || app.count == 0 || app.serial == 0 || app.serial > serials_ || app.last_usage >= usages_ ||
-            app.first_usage > app.last_usage || app.session > sessions_)
+        if (app.name.empty() || app.count == 0 || app.serial == 0 || app.serial > serials_ ||
+            app.last_usage >= usages_ || app.first_usage > app.last_usage || app.session > sessions_)
             damaged("evidence that contradicts itself");
     for (const Contexts* contexts : {&sequence_, &stays_, &others_, &recent_})
         for (const Contexts::Generation* generation : {&contexts->young, &contexts->old})
             for (const auto& [key, successors] : *generation)
                 for (const Successor& s : successors.list)
                     if (s.app.place >= apps_.size()) damaged("evidence of no successor");
-    if (apps_.empty() != (usages_ == 0) || past_size_ > 5 || stay_ < -1 || stay_ > 3 || !(hour_ >= 0 && hour_ < 24) || gap_ < 0)
+    if (apps_.empty() != (usages_ == 0) || past_size_ > 5 || stay_ < -1 || stay_ > 3 || !(hour_ >= 0 && hour_ < 24) ||
+        gap_ < 0)
         damaged("evidence that contradicts itself");
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kClip = 5;  // standard deviations: beyond what training saw, further makes no difference
 constexpr uint32_t kHead = padded(kCandidateHead);  // of which the last values stay zero
-constexpr float kQueryScale = 0.25f;  // 1 / sqrt(kCandidateHead)
+constexpr float kQueryScale = 0.25f;                // 1 / sqrt(kCandidateHead)
 static_assert(kQueryScale * kQueryScale * kCandidateHead == 1, "a head's scale follows from its size");
 constexpr uint32_t kFurther = 15;  // rows past the last that a kernel may read
 
@@ -35,7 +35,8 @@ Buffer<float> FusionState::floats(size_t count) {
 }
 
 FusionState::FusionState(const Model& model) {
-    const uint32_t w = padded(model.config.evidence), f = padded(kStatistics), s = padded(model.config.dim + kContextValues);
+    const uint32_t w = padded(model.config.evidence), f = padded(kStatistics),
+                   s = padded(model.config.dim + kContextValues);
     const size_t n = kMostCandidates;
     state_ = floats(s);
     gate_ = floats(f);
@@ -59,8 +60,8 @@ FusionState::FusionState(const Model& model) {
     compared_ = floats(n * w);
 }
 
-void FusionState::score(const Model& model, const Kernels& kernels, const Evidence& evidence, const Phi& phi, const float* hidden,
-                        const float* logits, const float* context, int16_t* scratch) {
+void FusionState::score(const Model& model, const Kernels& kernels, const Evidence& evidence, const Phi& phi,
+                        const float* hidden, const float* logits, const float* context, int16_t* scratch) {
     const Fusion& fusion = *model.weights.fusion;
     const uint32_t d = model.config.dim, s = padded(d + kContextValues);
     std::copy(hidden, hidden + d, state_.get());
@@ -95,11 +96,14 @@ void FusionState::score(const Model& model, const Kernels& kernels, const Eviden
     unseen /= sum;
     for (Scored& one : ranking) one.probability /= sum;
     // Equal scores keep the blend's order.
-    std::stable_sort(ranking.begin(), ranking.end(), [](const Scored& a, const Scored& b) { return a.probability > b.probability; });
+    std::stable_sort(ranking.begin(), ranking.end(),
+                     [](const Scored& a, const Scored& b) { return a.probability > b.probability; });
 }
 
-// score_ of the first n candidates: gate . f + out . silu(hidden x + compare(x)), where x = silu(statistics f + rank + state).
-void FusionState::fuse(const Model& model, const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch) {
+// score_ of the first n candidates: gate . f + out . silu(hidden x + compare(x)), where x = silu(statistics f + rank +
+// state).
+void FusionState::fuse(const Model& model, const Kernels& kernels, const Evidence& evidence, uint32_t n,
+                       int16_t* scratch) {
     const Fusion& fusion = *model.weights.fusion;
     const uint32_t width = model.config.evidence, w = padded(width), f = padded(kStatistics);
     for (uint32_t i = 0; i < n; ++i) {
@@ -132,7 +136,8 @@ void FusionState::fuse(const Model& model, const Kernels& kernels, const Evidenc
 // second_ += out of attention from first_'s n candidates to the likeliest of them.
 void FusionState::compare(const Model& model, const Kernels& kernels, uint32_t n, int16_t* scratch) {
     const Fusion& fusion = *model.weights.fusion;
-    const uint32_t w = padded(model.config.evidence), heads = model.config.candidate_heads, inside = padded(heads * kCandidateHead);
+    const uint32_t w = padded(model.config.evidence), heads = model.config.candidate_heads,
+                   inside = padded(heads * kCandidateHead);
     const uint32_t m = std::min(n, kCompared);
     Matrix query = fusion.compare_qkv.view, key_value = query;  // its first rows, and the others
     query.rows = inside;

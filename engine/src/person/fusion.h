@@ -1,14 +1,15 @@
-// The evidence head: every candidate's statistics, weighed by a gate that sees the moment, beside the transformer's logit.
+// The evidence head: every candidate's statistics, weighed by a gate that sees the moment, beside the transformer's
+// logit.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "files/model.h"
 #include "person/bounds.h"
 #include "person/evidence.h"
-#include "transformer/kernels.h"
-#include "files/model.h"
 #include "person/phi.h"
+#include "transformer/kernels.h"
 
 namespace stap {
 
@@ -23,8 +24,8 @@ struct FusionState {
 
     explicit FusionState(const Model& model);
 
-    void score(const Model& model, const Kernels& kernels, const Evidence& evidence, const Phi& phi, const float* hidden, const float* logits,
-               const float* context, int16_t* scratch);
+    void score(const Model& model, const Kernels& kernels, const Evidence& evidence, const Phi& phi,
+               const float* hidden, const float* logits, const float* context, int16_t* scratch);
 
    private:
     void fuse(const Model& model, const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch);

@@ -6,7 +6,8 @@
 
 namespace stap {
 
-Phi::Phi(uint32_t vocabulary, uint32_t limit, uint64_t seed, std::vector<uint16_t> order) : free(std::move(order)), slots(vocabulary) {
+Phi::Phi(uint32_t vocabulary, uint32_t limit, uint64_t seed, std::vector<uint16_t> order)
+    : free(std::move(order)), slots(vocabulary) {
     if (free.empty()) {
         for (uint32_t i = 0; i < vocabulary; ++i) free.push_back(uint16_t(i));
         for (uint32_t i = vocabulary; i > 1; --i) std::swap(free[i - 1], free[hash_mix(seed ^ hash_mix(i)) % i]);

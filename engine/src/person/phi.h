@@ -1,4 +1,5 @@
-// phi: which virtual index an app holds. Grows app by app; when all indices are taken, the app unused for longest loses its.
+// phi: which virtual index an app holds. Grows app by app; when all indices are taken, the app unused for longest loses
+// its.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,9 @@ struct Schedule {
     uint64_t stage(uint64_t step) const { return step / half(); }
 
     // The cache that predicts after the event of this step.
-    uint32_t active(uint64_t step) const { return strategy == STAP_ISWI && stage(step) > 0 && stage(step) % 2 == 0 ? 1 : 0; }
+    uint32_t active(uint64_t step) const {
+        return strategy == STAP_ISWI && stage(step) > 0 && stage(step) % 2 == 0 ? 1 : 0;
+    }
 
     // The step of a cache's first event, when the event of `step` is the newest; kNotYet: it has none.
     uint64_t first(uint32_t cache, uint64_t step) const {
@@ -27,12 +29,10 @@ struct Schedule {
             case STAP_ISWI:  // cache 0 begins anew with every even stage, cache 1 with every odd one
                 if (cache == 0) return i / 2 * 2 * half();
                 return i == 0 ? kNotYet : (i - 1) / 2 * 2 * half() + half();
-            case STAP_RESET:
-                return cache == 0 ? step / context * context : kNotYet;
+            case STAP_RESET: return cache == 0 ? step / context * context : kNotYet;
             case STAP_REPREFILL:  // full at L events: then the newer half is kept
                 return cache == 0 ? (step < context ? 0 : (i - 1) * half()) : kNotYet;
-            default:
-                return cache == 0 ? 0 : kNotYet;
+            default: return cache == 0 ? 0 : kNotYet;
         }
     }
 

@@ -8,14 +8,15 @@
 namespace stap {
 namespace {
 
-constexpr uint32_t kPace = 4;      // events that a step of a stage's end takes for the passive cache when nobody else does
-constexpr uint32_t kBacklog = 256; // rolling cannot skip events, so they may not pile up
+constexpr uint32_t kPace = 4;  // events that a step of a stage's end takes for the passive cache when nobody else does
+constexpr uint32_t kBacklog = 256;  // rolling cannot skip events, so they may not pile up
 
 }  // namespace
 
-Session::Session(std::shared_ptr<const Model> model_, const Kernels& kernels_, Schedule schedule_, stap_dtype cache, Phi phi_)
-    : model(std::move(model_)), kernels(&kernels_), schedule(schedule_), phi(std::move(phi_)), pool(BlockLayout(*model, cache, schedule.context)),
-      state(*model) {
+Session::Session(std::shared_ptr<const Model> model_, const Kernels& kernels_, Schedule schedule_, stap_dtype cache,
+                 Phi phi_)
+    : model(std::move(model_)), kernels(&kernels_), schedule(schedule_), phi(std::move(phi_)),
+      pool(BlockLayout(*model, cache, schedule.context)), state(*model) {
     if (!model->config.evidence) return;
     evidence = std::make_unique<Evidence>();
     fused = std::make_unique<FusionState>(*model);
@@ -56,16 +57,19 @@ void Session::keep_pace() {
     if (schedule.strategy != STAP_ISWI || ranked == 0 || steps - ranked > schedule.half()) return;
     const uint32_t passive = 1 - active(), left = uint32_t(schedule.half() - (steps - 1) % schedule.half());
     if (pending(passive) <= kPace * (left - 1)) return;
-    for (uint32_t due = std::max(kPace, (pending(passive) + left - 1) / left); due > 0 && pending(passive) > 0;) due -= take(passive, due);
+    for (uint32_t due = std::max(kPace, (pending(passive) + left - 1) / left); due > 0 && pending(passive) > 0;)
+        due -= take(passive, due);
 }
 
-// Let a cache take its next events, as one batch; how many is returned. An event with a recycled index begins a batch: those
-// before it still attend to what the index meant then, it and those after it do not, whenever all this is computed.
+// Let a cache take its next events, as one batch; how many is returned. An event with a recycled index begins a batch:
+// those before it still attend to what the index meant then, it and those after it do not, whenever all this is
+// computed.
 uint32_t Session::take(uint32_t c, uint32_t most) {
     Cache& cache = caches[c];
     uint32_t n = std::min({pending(c), most, kMostBatch});
     if (n == 0) return 0;
-    if (schedule.strategy == STAP_ROLLING && cache.taken + n > schedule.context) {  // each event loses its own oldest one
+    if (schedule.strategy == STAP_ROLLING &&
+        cache.taken + n > schedule.context) {  // each event loses its own oldest one
         n = 1;
         cache.drop(schedule.dropped(cache.taken + 1) - cache.dropped, pool);
     }
@@ -101,7 +105,8 @@ void Session::catch_up(size_t most) {
 void Session::fuse() {
     const float* logit = logits();
     if (fused_steps == steps) return;
-    fused->score(*model, *kernels, *evidence, phi, state.hidden.get(), logit, log[(steps - 1) % schedule.context].context, state.whole.get());
+    fused->score(*model, *kernels, *evidence, phi, state.hidden.get(), logit,
+                 log[(steps - 1) % schedule.context].context, state.whole.get());
     fused_steps = steps;
 }
 
@@ -136,7 +141,8 @@ size_t Session::rank(size_t k, stap_candidate* best) {
     for (uint16_t i : order) total += std::exp(double(logit[i]) - logit[order[0]]);
     for (size_t i = 0; i < count; ++i) {
         const std::string& app = phi.slots[order[i]].app;
-        best[i] = {app.data(), app.size(), order[i], float(std::exp(double(logit[order[i]]) - logit[order[0]]) / total)};
+        best[i] = {app.data(), app.size(), order[i],
+                   float(std::exp(double(logit[order[i]]) - logit[order[0]]) / total)};
     }
     return count;
 }

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "transformer/cache.h"
 #include "person/evidence.h"
-#include "transformer/forward.h"
 #include "person/fusion.h"
 #include "person/phi.h"
 #include "person/schedule.h"
+#include "transformer/cache.h"
+#include "transformer/forward.h"
 
 namespace stap {
 
@@ -25,10 +25,10 @@ struct Session {
     RunState state;
     std::unique_ptr<Evidence> evidence;  // of a model that has it
     std::unique_ptr<FusionState> fused;
-    std::vector<Event> log;  // the last L events: that of a step is at step % L
-    uint64_t steps = 0;      // events observed
-    uint64_t ranked = 0;     // steps at the last ranking
-    uint64_t answered = 0;   // steps that state.logits answers for
+    std::vector<Event> log;    // the last L events: that of a step is at step % L
+    uint64_t steps = 0;        // events observed
+    uint64_t ranked = 0;       // steps at the last ranking
+    uint64_t answered = 0;     // steps that state.logits answers for
     uint64_t fused_steps = 0;  // steps that `fused` answers for
 
     Session(std::shared_ptr<const Model> model, const Kernels& kernels, Schedule schedule, stap_dtype cache, Phi phi);

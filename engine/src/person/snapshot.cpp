@@ -75,7 +75,8 @@ void get_log(Reader& r, Session& s) {
         event.action = r.below<uint8_t>(2, "an action that is none");
         r.value(event.recycled);
         for (float& value : event.context) r.value(value);
-        if (!(std::fabs(event.minutes) <= STAP_MOST_MINUTES) || !(event.hour >= 0 && event.hour < 24)) damaged("a time that is none");
+        if (!(std::fabs(event.minutes) <= STAP_MOST_MINUTES) || !(event.hour >= 0 && event.hour < 24))
+            damaged("a time that is none");
         if (event.app >= s.phi.slots.size() || !s.phi.slots[event.app].used) damaged("an event of no app");
         s.log.push_back(event);
     }
@@ -149,7 +150,8 @@ std::vector<uint8_t> session_snapshot(const Session& s) {
 }
 
 std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, const uint8_t* data, size_t size) {
-    if (size < sizeof kMagic + sizeof(uint64_t) || std::memcmp(data, kMagic, sizeof kMagic) != 0) damaged("not one of ours");
+    if (size < sizeof kMagic + sizeof(uint64_t) || std::memcmp(data, kMagic, sizeof kMagic) != 0)
+        damaged("not one of ours");
     size -= sizeof(uint64_t);
     uint64_t hash;
     std::memcpy(&hash, data + size, sizeof hash);
@@ -170,7 +172,8 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     r.bytes(logits.data(), logits.size() * sizeof(float));
     r.bytes(hidden.data(), hidden.size() * sizeof(float));
     Phi phi = get_phi(r, model->config.vocabulary, steps);
-    auto session = std::make_unique<Session>(std::move(model), *kernels, Schedule{strategy, context}, dtype, std::move(phi));
+    auto session =
+        std::make_unique<Session>(std::move(model), *kernels, Schedule{strategy, context}, dtype, std::move(phi));
     session->steps = steps, session->ranked = ranked, session->answered = answered;
     std::memcpy(session->state.logits.get(), logits.data(), logits.size() * sizeof(float));
     std::memcpy(session->state.hidden.get(), hidden.data(), hidden.size() * sizeof(float));
@@ -178,7 +181,8 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     for (uint32_t c = 0; c < 2; ++c) get_cache(r, *session, c);
     if (session->evidence) session->evidence->load(r);
     if (r.left != 0) damaged("bytes after its end");
-    if (steps > 0 && session->pending(session->active()) == 0 && answered != steps) damaged("no answer to its last event");
+    if (steps > 0 && session->pending(session->active()) == 0 && answered != steps)
+        damaged("no answer to its last event");
     return session;
 }
 

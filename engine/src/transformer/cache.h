@@ -5,23 +5,23 @@
 #include <memory>
 #include <vector>
 
-#include "memory.h"
 #include "files/model.h"
+#include "memory.h"
 
 namespace stap {
 
-constexpr uint32_t kBlock = 256;  // events; fewer when the context is shorter
+constexpr uint32_t kBlock = 256;      // events; fewer when the context is shorter
 constexpr uint16_t kHidden = 0xffff;  // instead of an index: nothing attends to the event any more
 
-// Where things are in a block of n events: for every layer and head its keys (n, D), values (n, D) and the scales (n) of both,
-// one after the other, so that attention reads forward through memory.
+// Where things are in a block of n events: for every layer and head its keys (n, D), values (n, D) and the scales (n)
+// of both, one after the other, so that attention reads forward through memory.
 struct BlockLayout {
     stap_dtype dtype;
     uint32_t heads;
     uint32_t events;  // n, a multiple of 16
-    size_t row;    // bytes of one key or value
-    size_t head;   // bytes of one head of one layer
-    size_t bytes;  // of a block
+    size_t row;       // bytes of one key or value
+    size_t head;      // bytes of one head of one layer
+    size_t bytes;     // of a block
 
     BlockLayout(const Model& model, stap_dtype dtype, uint32_t context);
     size_t keys(uint32_t layer, uint32_t h) const { return (size_t(layer) * heads + h) * head; }
@@ -31,13 +31,14 @@ struct BlockLayout {
 };
 
 struct Block {
-    uint8_t* data = nullptr;     // in one of the pool's slabs
+    uint8_t* data = nullptr;    // in one of the pool's slabs
     uint16_t app[kBlock] = {};  // the virtual index of each event, or kHidden
     bool any_hidden = false;
 };
 
-// The blocks of a session: those nobody uses wait here. Large ones come several to a slab that the system may back with huge
-// pages: attention reads all of them for every event, and small pages would cost it a fifth of its time in address lookups.
+// The blocks of a session: those nobody uses wait here. Large ones come several to a slab that the system may back with
+// huge pages: attention reads all of them for every event, and small pages would cost it a fifth of its time in address
+// lookups.
 struct Pool {
     BlockLayout layout;
     std::vector<std::unique_ptr<Block>> free;
@@ -53,11 +54,11 @@ struct Pool {
     void add_slab();
 };
 
-// Events first, first + 1, ... of the session, as one sequence. Of these `taken` were computed, and the first `dropped` of
-// those evicted again.
+// Events first, first + 1, ... of the session, as one sequence. Of these `taken` were computed, and the first `dropped`
+// of those evicted again.
 struct Cache {
     std::vector<std::unique_ptr<Block>> blocks;
-    uint64_t first = 0;    // the step of its event 0
+    uint64_t first = 0;  // the step of its event 0
     uint32_t taken = 0;
     uint32_t dropped = 0;  // (rolling only)
     double origin = 0;     // minutes of its event 0: angles count from here

@@ -28,7 +28,8 @@ struct Pass {
             const float* action = w.action.get() + size_t(event.action) * sizes.d;
             const float angle = event.hour * float(kTurn / 24), s = std::sin(angle), c = std::cos(angle);
             float* x = state.x.get() + size_t(i) * sizes.d;
-            for (uint32_t k = 0; k < sizes.d; ++k) x[k] = app[k] + action[k] + (s * w.hour[k] + c * w.hour[sizes.d + k]);
+            for (uint32_t k = 0; k < sizes.d; ++k)
+                x[k] = app[k] + action[k] + (s * w.hour[k] + c * w.hour[sizes.d + k]);
             if (w.fusion) add_context(*w.fusion, event.context, x);
         }
     }
@@ -36,7 +37,8 @@ struct Pass {
     void add_context(const Fusion& fusion, const float* context, float* x) {
         float values[padded(kContextValues)] = {};
         fusion.normalise_context(context, values);
-        kernels.matmul(state.normed.get(), sizes.d, values, padded(kContextValues), 1, fusion.embed_context.view, state.whole.get());
+        kernels.matmul(state.normed.get(), sizes.d, values, padded(kContextValues), 1, fusion.embed_context.view,
+                       state.whole.get());
         for (uint32_t k = 0; k < sizes.d; ++k) x[k] += state.normed[k];
     }
 
@@ -90,8 +92,9 @@ struct Pass {
                 rotate(key, state.cos.get() + turn, state.sin.get() + turn);
                 for (uint32_t k = 0; k < sizes.head; ++k) query[k] *= scale;
                 if (pool.layout.dtype == STAP_I8)
-                    state.query_scale[size_t(i) * c.heads + h] = kernels.to_int16(
-                        state.whole_query.get() + size_t(i) * sizes.attention + h * sizes.head, query, sizes.head, int16_most(sizes.head));
+                    state.query_scale[size_t(i) * c.heads + h] =
+                        kernels.to_int16(state.whole_query.get() + size_t(i) * sizes.attention + h * sizes.head, query,
+                                         sizes.head, int16_most(sizes.head));
                 store(number, h, cache.taken + i, key, key + sizes.attention);
             }
         }
@@ -101,8 +104,10 @@ struct Pass {
         uint8_t* data = cache.block_of(event, size).data;
         const BlockLayout& layout = pool.layout;
         const uint32_t at = event % size;
-        const float key_scale = kernels.store[layout.dtype](data + layout.keys(number, h) + at * layout.row, key, sizes.head);
-        const float value_scale = kernels.store[layout.dtype](data + layout.values(number, h) + at * layout.row, value, sizes.head);
+        const float key_scale =
+            kernels.store[layout.dtype](data + layout.keys(number, h) + at * layout.row, key, sizes.head);
+        const float value_scale =
+            kernels.store[layout.dtype](data + layout.values(number, h) + at * layout.row, value, sizes.head);
         if (layout.dtype != STAP_I8) return;
         reinterpret_cast<float*>(data + layout.key_scales(number, h))[at] = key_scale;
         reinterpret_cast<float*>(data + layout.value_scales(number, h))[at] = value_scale;
@@ -136,17 +141,23 @@ struct Pass {
         const BlockLayout& layout = pool.layout;
         const uint8_t* data = block.data;
         const size_t row = size_t(i) * model.config.heads + h, at = size_t(i) * sizes.attention + h * sizes.head;
-        const Query query = {state.qkv.get() + size_t(i) * 3 * sizes.attention + h * sizes.head, state.whole_query.get() + at, state.query_scale[row]};
+        const Query query = {state.qkv.get() + size_t(i) * 3 * sizes.attention + h * sizes.head,
+                             state.whole_query.get() + at, state.query_scale[row]};
         const bool scaled = layout.dtype == STAP_I8;
-        const float* key_scales = scaled ? reinterpret_cast<const float*>(data + layout.key_scales(number, h)) + from : nullptr;
-        const float* value_scales = scaled ? reinterpret_cast<const float*>(data + layout.value_scales(number, h)) + from : nullptr;
+        const float* key_scales =
+            scaled ? reinterpret_cast<const float*>(data + layout.key_scales(number, h)) + from : nullptr;
+        const float* value_scales =
+            scaled ? reinterpret_cast<const float*>(data + layout.value_scales(number, h)) + from : nullptr;
         float* scores = state.scores.get();
-        kernels.score[layout.dtype](scores, query, data + layout.keys(number, h) + from * layout.row, key_scales, to - from, sizes.head);
+        kernels.score[layout.dtype](scores, query, data + layout.keys(number, h) + from * layout.row, key_scales,
+                                    to - from, sizes.head);
         if (block.any_hidden)
             for (uint32_t e = from; e < to; ++e)
                 if (block.app[e] == kHidden) scores[e - from] = kNever;
         const float keep = kernels.soft(scores, to - from, &state.largest[row], &state.sum[row]);
-        kernels.mix[layout.dtype](state.mixed.get() + at, keep, scores, data + layout.values(number, h) + from * layout.row, value_scales, to - from, sizes.head);
+        kernels.mix[layout.dtype](state.mixed.get() + at, keep, scores,
+                                  data + layout.values(number, h) + from * layout.row, value_scales, to - from,
+                                  sizes.head);
     }
 
     // x += w y.
@@ -157,17 +168,20 @@ struct Pass {
 
     void norm(const Buffer<float>& weight) {
         for (uint32_t i = 0; i < n; ++i)
-            kernels.rms_norm(state.normed.get() + size_t(i) * sizes.d, state.x.get() + size_t(i) * sizes.d, weight.get(), model.config.dim, sizes.d, float(model.config.norm_eps));
+            kernels.rms_norm(state.normed.get() + size_t(i) * sizes.d, state.x.get() + size_t(i) * sizes.d,
+                             weight.get(), model.config.dim, sizes.d, float(model.config.norm_eps));
     }
 
     void run_layer(uint32_t number, const Layer& layer) {
         norm(layer.attention_norm);
-        kernels.matmul(state.qkv.get(), 3 * sizes.attention, state.normed.get(), sizes.d, n, layer.qkv.view, state.whole.get());
+        kernels.matmul(state.qkv.get(), 3 * sizes.attention, state.normed.get(), sizes.d, n, layer.qkv.view,
+                       state.whole.get());
         place(number, layer);
         attend(number);
         add_matmul(layer.out, state.mixed.get(), sizes.attention);
         norm(layer.feedforward_norm);
-        kernels.matmul(state.gate_up.get(), 2 * sizes.hidden, state.normed.get(), sizes.d, n, layer.gate_up.view, state.whole.get());
+        kernels.matmul(state.gate_up.get(), 2 * sizes.hidden, state.normed.get(), sizes.d, n, layer.gate_up.view,
+                       state.whole.get());
         for (uint32_t i = 0; i < n; ++i) {
             float* gate = state.gate_up.get() + size_t(i) * 2 * sizes.hidden;
             kernels.silu_mul(gate, gate + sizes.hidden, sizes.hidden);
@@ -178,10 +192,12 @@ struct Pass {
     void run() {
         if (cache.taken == 0) cache.origin = events[0].minutes;
         cache.reserve(cache.taken + n, pool);
-        for (uint32_t i = 0; i < n; ++i) cache.block_of(cache.taken + i, size).app[(cache.taken + i) % size] = events[i].app;
+        for (uint32_t i = 0; i < n; ++i)
+            cache.block_of(cache.taken + i, size).app[(cache.taken + i) % size] = events[i].app;
         embed();
         turn();
-        for (uint32_t number = 0; number < model.config.layers; ++number) run_layer(number, model.weights.layers[number]);
+        for (uint32_t number = 0; number < model.config.layers; ++number)
+            run_layer(number, model.weights.layers[number]);
         cache.taken += n;
     }
 };
@@ -210,14 +226,17 @@ RunState::RunState(const Model& model) {
     query_scale = floats(n * s.heads);
 }
 
-void forward(const Model& model, const Kernels& kernels, RunState& state, Pool& pool, Cache& cache, const Event* events, uint32_t n) {
+void forward(const Model& model, const Kernels& kernels, RunState& state, Pool& pool, Cache& cache, const Event* events,
+             uint32_t n) {
     Pass{model, kernels, state, pool, cache, events, n}.run();
 }
 
 void forward_head(const Model& model, const Kernels& kernels, RunState& state, uint32_t row) {
     float* x = state.hidden.get();
-    kernels.rms_norm(x, state.x.get() + size_t(row) * model.sizes.d, model.weights.norm.get(), model.config.dim, model.sizes.d, float(model.config.norm_eps));
-    kernels.matmul(state.logits.get(), model.sizes.vocabulary, x, model.sizes.d, 1, model.weights.head.view, state.whole.get());
+    kernels.rms_norm(x, state.x.get() + size_t(row) * model.sizes.d, model.weights.norm.get(), model.config.dim,
+                     model.sizes.d, float(model.config.norm_eps));
+    kernels.matmul(state.logits.get(), model.sizes.vocabulary, x, model.sizes.d, 1, model.weights.head.view,
+                   state.whole.get());
 }
 
 }  // namespace stap

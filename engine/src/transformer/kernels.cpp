@@ -16,25 +16,18 @@ bool has_avx512() {
 
 const Kernels* kernels_find(stap_kernels wanted) {
     switch (wanted) {
-        case STAP_KERNELS_SCALAR:
-            return &kScalarKernels;
+        case STAP_KERNELS_SCALAR: return &kScalarKernels;
 #if defined(STAP_HAVE_X86)
-        case STAP_KERNELS_AVX2:
-            return has_avx2() ? &kAvx2Kernels : nullptr;
-        case STAP_KERNELS_AVX512:
-            return has_avx512() ? &kAvx512Kernels : nullptr;
-        case STAP_KERNELS_BEST:
-            return has_avx512() ? &kAvx512Kernels : has_avx2() ? &kAvx2Kernels : &kScalarKernels;
+        case STAP_KERNELS_AVX2: return has_avx2() ? &kAvx2Kernels : nullptr;
+        case STAP_KERNELS_AVX512: return has_avx512() ? &kAvx512Kernels : nullptr;
+        case STAP_KERNELS_BEST: return has_avx512() ? &kAvx512Kernels : has_avx2() ? &kAvx2Kernels : &kScalarKernels;
 #elif defined(STAP_HAVE_NEON)
         case STAP_KERNELS_NEON:
-        case STAP_KERNELS_BEST:
-            return &kNeonKernels;
+        case STAP_KERNELS_BEST: return &kNeonKernels;
 #else
-        case STAP_KERNELS_BEST:
-            return &kScalarKernels;
+        case STAP_KERNELS_BEST: return &kScalarKernels;
 #endif
-        default:
-            return nullptr;
+        default: return nullptr;
     }
 }
 

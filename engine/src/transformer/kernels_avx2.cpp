@@ -19,7 +19,8 @@ struct F {
     static F zero() { return {_mm256_setzero_ps()}; }
     static void store(float* p, F a) { _mm256_storeu_ps(p, a.v); }
     static void store_half(uint16_t* p, F a) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                         _mm256_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
     }
     static F add(F a, F b) { return {_mm256_add_ps(a.v, b.v)}; }
     static F sub(F a, F b) { return {_mm256_sub_ps(a.v, b.v)}; }
@@ -31,7 +32,8 @@ struct F {
     static F abs(F a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v)}; }
     static F nearest(F a) { return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
     static F power(F n) {
-        return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n.v), _mm256_set1_epi32(127)), 23))};
+        return {_mm256_castsi256_ps(
+            _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n.v), _mm256_set1_epi32(127)), 23))};
     }
     static F zero_below(F a, F x, F least) { return {_mm256_and_ps(a.v, _mm256_cmp_ps(x.v, least.v, _CMP_GE_OQ))}; }
     static void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
@@ -69,7 +71,8 @@ struct I {
         const __m256i high = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a + 16)));
         const __m256i* whole = reinterpret_cast<const __m256i*>(b);
         const __m256i first = _mm256_madd_epi16(low, _mm256_loadu_si256(whole));
-        return {_mm256_add_epi32(sum.v, _mm256_add_epi32(first, _mm256_madd_epi16(high, _mm256_loadu_si256(whole + 1))))};
+        return {
+            _mm256_add_epi32(sum.v, _mm256_add_epi32(first, _mm256_madd_epi16(high, _mm256_loadu_si256(whole + 1))))};
     }
     static int32_t sum(I a) {
         __m128i s = _mm_add_epi32(_mm256_castsi256_si128(a.v), _mm256_extracti128_si256(a.v, 1));

@@ -11,7 +11,9 @@ constexpr int kWidth = 16;
 struct F {
     __m512 v;
     static F load(const float* p) { return {_mm512_loadu_ps(p)}; }
-    static F load(const uint16_t* p) { return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))}; }
+    static F load(const uint16_t* p) {
+        return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+    }
     static F load(const int8_t* p) {
         return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
     }
@@ -19,7 +21,8 @@ struct F {
     static F zero() { return {_mm512_setzero_ps()}; }
     static void store(float* p, F a) { _mm512_storeu_ps(p, a.v); }
     static void store_half(uint16_t* p, F a) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                            _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
     }
     static F add(F a, F b) { return {_mm512_add_ps(a.v, b.v)}; }
     static F sub(F a, F b) { return {_mm512_sub_ps(a.v, b.v)}; }
@@ -31,9 +34,12 @@ struct F {
     static F abs(F a) { return {_mm512_abs_ps(a.v)}; }
     static F nearest(F a) { return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
     static F power(F n) {
-        return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n.v), _mm512_set1_epi32(127)), 23))};
+        return {_mm512_castsi512_ps(
+            _mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n.v), _mm512_set1_epi32(127)), 23))};
     }
-    static F zero_below(F a, F x, F least) { return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x.v, least.v, _CMP_GE_OQ), a.v)}; }
+    static F zero_below(F a, F x, F least) {
+        return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x.v, least.v, _CMP_GE_OQ), a.v)};
+    }
     static void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
     static float sum(F a) { return _mm512_reduce_add_ps(a.v); }
     static float top(F a) { return _mm512_reduce_max_ps(a.v); }

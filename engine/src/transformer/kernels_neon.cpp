@@ -31,7 +31,9 @@ struct F {
     static F fma(F a, F b, F c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
     static F abs(F a) { return {vabsq_f32(a.v)}; }
     static F nearest(F a) { return {vrndnq_f32(a.v)}; }
-    static F power(F n) { return {vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n.v), vdupq_n_s32(127)), 23))}; }
+    static F power(F n) {
+        return {vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n.v), vdupq_n_s32(127)), 23))};
+    }
     static F zero_below(F a, F x, F least) {
         return {vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(a.v), vcgeq_f32(x.v, least.v)))};
     }
@@ -60,7 +62,9 @@ struct I {
         return {s};
     }
     static int32_t sum(I a) { return vaddvq_s32(a.v); }
-    static F sums(const I* a) { return {vcvtq_f32_s32(vpaddq_s32(vpaddq_s32(a[0].v, a[1].v), vpaddq_s32(a[2].v, a[3].v)))}; }
+    static F sums(const I* a) {
+        return {vcvtq_f32_s32(vpaddq_s32(vpaddq_s32(a[0].v, a[1].v), vpaddq_s32(a[2].v, a[3].v)))};
+    }
 };
 
 #include "transformer/kernels_simd.inl"

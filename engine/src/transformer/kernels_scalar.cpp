@@ -1,5 +1,5 @@
-// Plain loops, one value at a time, not vectorised by the compiler either: the paper's own engine, and the reference that
-// the other kernels are held to.
+// Plain loops, one value at a time, not vectorised by the compiler either: the paper's own engine, and the reference
+// that the other kernels are held to.
 #include <cmath>
 
 #include "half.h"
@@ -16,7 +16,8 @@ float to_int16(int16_t* out, const float* x, uint32_t size, float most) {
     float largest = 0;
     for (uint32_t i = 0; i < size; ++i) largest = std::fabs(x[i]) > largest ? std::fabs(x[i]) : largest;
     const float inverse = largest > 1e-30f && largest < 1e30f ? most / largest : 0;
-    for (uint32_t i = 0; i < size; ++i) out[i] = inverse != 0 && x[i] == x[i] ? int16_t(std::nearbyint(x[i] * inverse)) : int16_t(0);
+    for (uint32_t i = 0; i < size; ++i)
+        out[i] = inverse != 0 && x[i] == x[i] ? int16_t(std::nearbyint(x[i] * inverse)) : int16_t(0);
     return inverse != 0 ? largest / most : 0;
 }
 
@@ -26,7 +27,8 @@ void matmul_floats(float* y, size_t ldy, const float* x, size_t ldx, uint32_t n,
     for (uint32_t i = 0; i < n; ++i)
         for (uint32_t row = 0; row < w.rows; ++row) {
             float sum = 0;
-            for (uint32_t col = 0; col < w.cols; ++col) sum += value_of(data[size_t(row) * w.cols + col]) * x[i * ldx + col];
+            for (uint32_t col = 0; col < w.cols; ++col)
+                sum += value_of(data[size_t(row) * w.cols + col]) * x[i * ldx + col];
             y[i * ldy + row] = sum;
         }
 }
@@ -71,7 +73,8 @@ float store_i8(void* out, const float* x, uint32_t size) {
     for (uint32_t i = 0; i < size; ++i) largest = std::fabs(x[i]) > largest ? std::fabs(x[i]) : largest;
     const float inverse = largest > 1e-30f && largest < 1e30f ? 127 / largest : 0;
     for (uint32_t i = 0; i < size; ++i)
-        static_cast<int8_t*>(out)[i] = inverse != 0 && x[i] == x[i] ? int8_t(std::nearbyint(x[i] * inverse)) : int8_t(0);
+        static_cast<int8_t*>(out)[i] =
+            inverse != 0 && x[i] == x[i] ? int8_t(std::nearbyint(x[i] * inverse)) : int8_t(0);
     return inverse != 0 ? largest / 127 : 0;
 }
 
@@ -106,7 +109,8 @@ float soft(float* scores, uint32_t n, float* largest, float* sum) {
 }
 
 template <typename T, bool scaled>
-void mix(float* out, float keep, const float* weights, const void* values, const float* scales, uint32_t n, uint32_t size) {
+void mix(float* out, float keep, const float* weights, const void* values, const float* scales, uint32_t n,
+         uint32_t size) {
     const T* value = static_cast<const T*>(values);
     for (uint32_t i = 0; i < size; ++i) out[i] *= keep;
     for (uint32_t j = 0; j < n; ++j, value += size) {

@@ -1,5 +1,6 @@
 // The kernels, written once over a few vector operations. The including file defines, in an unnamed namespace:
-//   F: kWidth floats. load(float*), load(half*), load(int8*), set(x), zero(), store(p, v), store_half(p, v), add, mul, max,
+//   F: kWidth floats. load(float*), load(half*), load(int8*), set(x), zero(), store(p, v), store_half(p, v), add, mul,
+//   max,
 //      fma(a, b, c) = a * b + c, abs, sum(v), top(v), sums(v[kWidth]) -> F of their sums, power(n) = 2^n for whole n,
 //      nearest(v), to_whole(p16 or p8, v): the values, whole already, as integers
 //   I: 32-bit sums. zero(), dot(acc, int8* 32 of them, int16*), sum(v), add, sums(v[kWidth]) -> F
@@ -34,7 +35,8 @@ float to_integers(T* out, const float* x, uint32_t size, float most) {
         for (uint32_t i = 0; i < size; ++i) out[i] = 0;
         return 0;
     }
-    for (uint32_t i = 0; i < size; i += kWidth) F::to_whole(out + i, F::nearest(F::mul(F::load(x + i), F::set(inverse))));
+    for (uint32_t i = 0; i < size; i += kWidth)
+        F::to_whole(out + i, F::nearest(F::mul(F::load(x + i), F::set(inverse))));
     return largest / most;
 }
 
@@ -68,14 +70,15 @@ void matmul_floats(float* y, size_t ldy, const float* x, size_t ldx, uint32_t n,
 }
 
 template <int R, int C>
-inline void tile_i8(float* y, size_t ldy, const int16_t* x, const float* scales, const int8_t* w, const float* row_scales,
-                    uint32_t cols) {
+inline void tile_i8(float* y, size_t ldy, const int16_t* x, const float* scales, const int8_t* w,
+                    const float* row_scales, uint32_t cols) {
     I sums[R][C];
     for (int r = 0; r < R; ++r)
         for (int c = 0; c < C; ++c) sums[r][c] = I::zero();
     for (uint32_t i = 0; i < cols; i += 32)
         for (int r = 0; r < R; ++r)
-            for (int c = 0; c < C; ++c) sums[r][c] = I::dot(sums[r][c], w + size_t(r) * cols + i, x + size_t(c) * cols + i);
+            for (int c = 0; c < C; ++c)
+                sums[r][c] = I::dot(sums[r][c], w + size_t(r) * cols + i, x + size_t(c) * cols + i);
     for (int r = 0; r < R; ++r)
         for (int c = 0; c < C; ++c) y[c * ldy + r] = float(I::sum(sums[r][c])) * (scales[c] * row_scales[r]);
 }
@@ -93,9 +96,11 @@ void matmul_i8(float* y, size_t ldy, const float* x, size_t ldx, uint32_t n, con
             const int8_t* rows = w + size_t(row) * m.cols;
             uint32_t i = 0;
             for (; i + 2 <= count; i += 2)
-                tile_i8<4, 2>(y + (first + i) * ldy + row, ldy, whole + size_t(i) * m.cols, scales + i, rows, m.scale + row, m.cols);
+                tile_i8<4, 2>(y + (first + i) * ldy + row, ldy, whole + size_t(i) * m.cols, scales + i, rows,
+                              m.scale + row, m.cols);
             for (; i < count; ++i)
-                tile_i8<4, 1>(y + (first + i) * ldy + row, ldy, whole + size_t(i) * m.cols, scales + i, rows, m.scale + row, m.cols);
+                tile_i8<4, 1>(y + (first + i) * ldy + row, ldy, whole + size_t(i) * m.cols, scales + i, rows,
+                              m.scale + row, m.cols);
         }
     }
 }
@@ -110,7 +115,8 @@ void rms_norm(float* y, const float* x, const float* weight, uint32_t real, uint
     F squares = F::zero();
     for (uint32_t i = 0; i < size; i += kWidth) squares = F::fma(F::load(x + i), F::load(x + i), squares);
     const F scale = F::set(1 / __builtin_sqrtf(F::sum(squares) / float(real) + eps));
-    for (uint32_t i = 0; i < size; i += kWidth) F::store(y + i, F::mul(F::mul(F::load(x + i), scale), F::load(weight + i)));
+    for (uint32_t i = 0; i < size; i += kWidth)
+        F::store(y + i, F::mul(F::mul(F::load(x + i), scale), F::load(weight + i)));
 }
 
 void silu_mul(float* gate, const float* up, uint32_t size) {
@@ -133,7 +139,9 @@ float store_f16(void* out, const float* x, uint32_t size) {
     return 1;
 }
 
-float store_i8(void* out, const float* x, uint32_t size) { return to_integers(static_cast<int8_t*>(out), x, size, 127); }
+float store_i8(void* out, const float* x, uint32_t size) {
+    return to_integers(static_cast<int8_t*>(out), x, size, 127);
+}
 
 template <typename T>
 void score_floats(float* scores, const Query& query, const void* keys, const float*, uint32_t n, uint32_t size) {
@@ -143,7 +151,8 @@ void score_floats(float* scores, const Query& query, const void* keys, const flo
         for (int e = 0; e < kWidth; ++e) {
             F::prefetch(key + size_t(e + kWidth) * size);
             sums[e] = F::zero();
-            for (uint32_t i = 0; i < size; i += kWidth) sums[e] = F::fma(F::load(key + size_t(e) * size + i), F::load(query.values + i), sums[e]);
+            for (uint32_t i = 0; i < size; i += kWidth)
+                sums[e] = F::fma(F::load(key + size_t(e) * size + i), F::load(query.values + i), sums[e]);
         }
         F::store(scores + j, F::sums(sums));
     }
@@ -151,7 +160,8 @@ void score_floats(float* scores, const Query& query, const void* keys, const flo
 
 // kSize: the keys' length where the compiler is to know it, so that the query stays in registers; 0 for any other.
 template <uint32_t kSize>
-void score_i8_rows(float* scores, const Query& query, const int8_t* key, const float* scales, uint32_t n, uint32_t any) {
+void score_i8_rows(float* scores, const Query& query, const int8_t* key, const float* scales, uint32_t n,
+                   uint32_t any) {
     const uint32_t size = kSize ? kSize : any;
     const int16_t* const whole = query.whole;
     const F scale = F::set(query.scale);
@@ -192,7 +202,8 @@ float soft(float* scores, uint32_t n, float* largest, float* sum) {
 
 // kWide values of the rows at a time, so that their sums stay in registers.
 template <typename T, int kWide>
-inline void mix_slice(float* out, float keep, const float* weights, const T* values, const float* scales, uint32_t n, uint32_t size) {
+inline void mix_slice(float* out, float keep, const float* weights, const T* values, const float* scales, uint32_t n,
+                      uint32_t size) {
     constexpr int kParts = kWide / kWidth;
     F sums[kParts];
     for (int i = 0; i < kParts; ++i) sums[i] = F::mul(F::load(out + i * kWidth), F::set(keep));
@@ -214,9 +225,11 @@ inline void mix_slice(float* out, float keep, const float* weights, const T* val
 }
 
 template <typename T, bool scaled>
-void mix(float* out, float keep, const float* weights, const void* values, const float* scales, uint32_t n, uint32_t size) {
+void mix(float* out, float keep, const float* weights, const void* values, const float* scales, uint32_t n,
+         uint32_t size) {
     const T* value = static_cast<const T*>(values);
     uint32_t i = 0;
-    for (; i + 64 <= size; i += 64) mix_slice<T, 64>(out + i, keep, weights, value + i, scaled ? scales : nullptr, n, size);
+    for (; i + 64 <= size; i += 64)
+        mix_slice<T, 64>(out + i, keep, weights, value + i, scaled ? scales : nullptr, n, size);
     for (; i < size; i += 32) mix_slice<T, 32>(out + i, keep, weights, value + i, scaled ? scales : nullptr, n, size);
 }
