@@ -64,6 +64,8 @@ typedef enum stap_strategy {
     STAP_ROLLING = 3    /* drop the oldest event's keys and values */
 } stap_strategy;
 
+/* The loops that cost time, for one instruction set. The environment variable STAP_KERNELS (scalar, avx2, avx512, neon)
+ * says what BEST is; a name that is unknown, or that this processor lacks, changes nothing. */
 typedef enum stap_kernels {
     STAP_KERNELS_BEST = 0, /* the fastest this processor has */
     STAP_KERNELS_SCALAR = 1,
@@ -80,13 +82,12 @@ typedef struct stap_model_info {
 } stap_model_info;
 
 typedef struct stap_options {
-    int strategy;          /* stap_strategy */
-    uint32_t context;      /* L in events, even; 0: as the model was trained */
-    int cache;             /* stap_dtype: F32, F16 or I8 */
-    int kernels;           /* stap_kernels */
-    uint32_t app_limit;    /* how many virtual indices phi may use; 0: all of the vocabulary */
-    uint64_t seed;         /* of the order in which phi hands out indices */
-    const uint16_t* order; /* that order itself, a permutation of 0..vocabulary-1 (the last is taken first), or NULL */
+    int strategy;       /* stap_strategy */
+    uint32_t context;   /* L in events, even; 0: as the model was trained */
+    int cache;          /* stap_dtype: F32, F16 or I8 */
+    int kernels;        /* stap_kernels */
+    uint32_t app_limit; /* how many virtual indices phi may use; 0: all of the vocabulary */
+    uint64_t seed;      /* of the order in which phi hands out indices */
 } stap_options;
 
 typedef struct stap_candidate {
@@ -103,7 +104,7 @@ typedef struct stap_session_info {
     uint32_t pending;     /* events that some cache still has to take */
     uint64_t forgotten;   /* apps that lost their index */
     uint64_t cache_bytes; /* allocated for keys and values */
-    uint64_t other_bytes; /* scratch, log and evidence */
+    uint64_t other_bytes; /* scratch, the latest events and evidence */
     const char* kernels;
 } stap_session_info;
 
@@ -130,8 +131,7 @@ STAP_API stap_status stap_session_observe(stap_session* session, const char* app
 
 /* The k most likely next apps among those seen, best first. count: how many were written. Of a pure model,
  * probabilities are a softmax over the virtual indices that apps hold. A model with evidence ranks also apps that hold
- * none, never the one that was opened last, and its probabilities sum to 1 together with that of stap_session_unseen.
- */
+ * none, never the one that was opened last; its probabilities sum to 1 together with that of stap_session_unseen. */
 STAP_API stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count);
 
 /* How likely an app never seen before comes next ("none of these"); 0 for a model without evidence. */

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.h"
-#include "half.h"
+#include "dtype.h"
 #include "hash.h"
 #include "memory.h"
 #include "transformer/kernels.h"

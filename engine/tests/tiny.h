@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "dtype.h"
 #include "files/config.h"
-#include "half.h"
 #include "hash.h"
 
 namespace tiny {

@@ -22,19 +22,15 @@ struct Writer {
         out.insert(out.end(), begin, begin + size);
     }
     template <typename T>
-    void put(T value) {
+    void value(const T& value) {
         bytes(&value, sizeof value);
     }
-    template <typename T>
-    void value(const T& value) {
-        put(value);
-    }
     void text(const std::string& text, size_t) {
-        put(uint32_t(text.size()));
+        value(uint32_t(text.size()));
         bytes(text.data(), text.size());
     }
     size_t size(size_t size, size_t) {
-        put(uint64_t(size));
+        value(uint64_t(size));
         return size;
     }
 };
@@ -46,7 +42,8 @@ struct Reader {
     void bytes(void* out, size_t size) {
         if (size > left) damaged("it ends too soon");
         if (size) std::memcpy(out, at, size);
-        at += size, left -= size;
+        at += size;
+        left -= size;
     }
     template <typename T>
     T get() {
@@ -82,5 +79,15 @@ struct Reader {
         return size_t(size);
     }
 };
+
+template <typename Archive, typename... Values>
+void archive_values(Archive& archive, Values&... values) {
+    (archive.value(values), ...);
+}
+
+template <typename Archive, typename List>
+void archive_list(Archive& archive, List& list) {
+    for (auto& value : list) archive.value(value);
+}
 
 }  // namespace stap

@@ -49,30 +49,43 @@ struct Reader {
         } else if (c == '[') {
             read_array(value, depth);
         } else if (c == '"') {
-            value.kind = Json::String;
+            value.kind = Json::kString;
             value.text = read_string();
         } else if (c == '-' || (c >= '0' && c <= '9')) {
             read_number(value);
         } else if (take_word("true")) {
-            value.kind = Json::Bool, value.flag = true;
+            value.kind = Json::kBool;
+            value.flag = true;
         } else if (take_word("false")) {
-            value.kind = Json::Bool;
+            value.kind = Json::kBool;
         } else if (!take_word("null")) {
             bad("no JSON value");
         }
         return value;
     }
 
-    void read_object(Json& value, int depth) {
-        value.kind = Json::Object;
-        std::unordered_set<std::string> seen;
-        expect('{');
+    // What stands between two brackets, the first of which was seen, with commas in between.
+    template <typename Item>
+    void read_list(char close, Item read_item) {
+        ++at;
         skip_space();
-        if (peek() == '}') {
+        if (peek() == close) {
             ++at;
             return;
         }
         for (;;) {
+            read_item();
+            skip_space();
+            if (peek() != ',') break;
+            ++at;
+        }
+        expect(close);
+    }
+
+    void read_object(Json& value, int depth) {
+        value.kind = Json::kObject;
+        std::unordered_set<std::string> seen;
+        read_list('}', [&] {
             skip_space();
             if (peek() != '"') bad("JSON object without a key");
             std::string key = read_string();
@@ -80,28 +93,12 @@ struct Reader {
             expect(':');
             Json member = read(depth + 1);
             value.members.emplace_back(std::move(key), std::move(member));
-            skip_space();
-            if (peek() != ',') break;
-            ++at;
-        }
-        expect('}');
+        });
     }
 
     void read_array(Json& value, int depth) {
-        value.kind = Json::Array;
-        expect('[');
-        skip_space();
-        if (peek() == ']') {
-            ++at;
-            return;
-        }
-        for (;;) {
-            value.items.push_back(read(depth + 1));
-            skip_space();
-            if (peek() != ',') break;
-            ++at;
-        }
-        expect(']');
+        value.kind = Json::kArray;
+        read_list(']', [&] { value.items.push_back(read(depth + 1)); });
     }
 
     void read_number(Json& value) {
@@ -115,13 +112,16 @@ struct Reader {
         if (peek() == '0' && at + 1 < text.size() && text[at + 1] >= '0' && text[at + 1] <= '9')
             bad("a JSON number with a leading zero");
         digits();
-        if (peek() == '.') ++at, digits();
+        if (peek() == '.') {
+            ++at;
+            digits();
+        }
         if (peek() == 'e' || peek() == 'E') {
             ++at;
             if (peek() == '+' || peek() == '-') ++at;
             digits();
         }
-        value.kind = Json::Number;
+        value.kind = Json::kNumber;
         value.text = std::string(text.substr(begin, at - begin));
         if (value.text.size() > 64) bad("a JSON number of more than 64 digits");
     }
@@ -147,34 +147,25 @@ struct Reader {
     }
 
     void read_escape(std::string& out) {
+        constexpr std::string_view kWritten = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
         ++at;
         const char c = peek();
+        const size_t place = kWritten.find(c);
+        if (place == kWritten.npos && c != 'u') bad("an unknown JSON escape");
         ++at;
-        switch (c) {
-            case '"':
-            case '\\':
-            case '/': out.push_back(c); return;
-            case 'b': out.push_back('\b'); return;
-            case 'f': out.push_back('\f'); return;
-            case 'n': out.push_back('\n'); return;
-            case 'r': out.push_back('\r'); return;
-            case 't': out.push_back('\t'); return;
-            case 'u': read_unicode(out); return;
-            default: --at; bad("an unknown JSON escape");
+        if (c == 'u') {
+            read_unicode(out);
+        } else {
+            out.push_back(kMeant[place]);
         }
     }
 
     uint32_t read_hex4() {
         uint32_t value = 0;
-        for (int i = 0; i < 4; ++i, ++at) {
-            const char c = peek();
-            const int digit = c >= '0' && c <= '9'   ? c - '0'
-                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                     : -1;
-            if (digit < 0) bad("a broken \\u escape");
-            value = value * 16 + uint32_t(digit);
-        }
+        const char* begin = text.data() + at;
+        if (text.size() - at < 4 || std::from_chars(begin, begin + 4, value, 16).ptr != begin + 4)
+            bad("a broken \\u escape");
+        at += 4;
         return value;
     }
 
@@ -187,24 +178,15 @@ struct Reader {
             if (low < 0xdc00 || low >= 0xe000) bad("half a surrogate pair");
             code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         }
-        auto tail = [&](int shift) { out.push_back(char(0x80 | ((code >> shift) & 0x3f))); };
-        if (code < 0x80) {
-            out.push_back(char(code));
-        } else if (code < 0x800) {
-            out.push_back(char(0xc0 | (code >> 6))), tail(0);
-        } else if (code < 0x10000) {
-            out.push_back(char(0xe0 | (code >> 12))), tail(6), tail(0);
-        } else {
-            out.push_back(char(0xf0 | (code >> 18))), tail(12), tail(6), tail(0);
-        }
+        constexpr uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
+        const int tails = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+        out.push_back(char(kLead[tails] | code >> 6 * tails));
+        for (int i = tails - 1; i >= 0; --i) out.push_back(char(0x80 | (code >> 6 * i & 0x3f)));
     }
 
     void read_utf8(std::string& out) {
         const unsigned char lead = static_cast<unsigned char>(text[at]);
-        const int tails = lead >= 0xc2 && lead < 0xe0   ? 1
-                          : lead >= 0xe0 && lead < 0xf0 ? 2
-                          : lead >= 0xf0 && lead < 0xf5 ? 3
-                                                        : 0;
+        const int tails = lead < 0xc2 || lead > 0xf4 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
         if (tails == 0) bad("a JSON string that is not UTF-8");
         for (int i = 0; i <= tails; ++i, ++at) {
             if (at >= text.size() || (i > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80))
@@ -223,7 +205,7 @@ const Json* Json::find(std::string_view key) const {
 }
 
 bool Json::is_whole() const {
-    if (kind != Number || text.size() > 16) return false;
+    if (kind != kNumber || text.size() > 16) return false;
     for (char c : text)
         if (c < '0' || c > '9') return false;
     return whole() < (uint64_t(1) << 53);

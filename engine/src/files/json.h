@@ -10,8 +10,8 @@
 namespace stap {
 
 struct Json {
-    enum Kind { Null, Bool, Number, String, Array, Object };
-    Kind kind = Null;
+    enum Kind { kNull, kBool, kNumber, kString, kArray, kObject };
+    Kind kind = kNull;
     bool flag = false;
     std::string text;                                   // of a string, or a number as it was written
     std::vector<Json> items;                            // of an array
@@ -20,7 +20,7 @@ struct Json {
     const Json* find(std::string_view key) const;
     bool is_whole() const;   // a number written with digits only, below 2^53
     uint64_t whole() const;  // its value; only after is_whole()
-    double number() const;   // only of a Number
+    double number() const;   // only of a kNumber
 };
 
 // Fails with STAP_ERROR_FORMAT; `where` begins the message.

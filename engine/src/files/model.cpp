@@ -1,16 +1,15 @@
 #include "files/model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "dtype.h"
 #include "failure.h"
-#include "half.h"
 #include "hash.h"
 
 namespace stap {
 namespace {
-
-constexpr double kOrdinalBase = 10000.0;
 
 // Where a matrix's rows and columns go when heads are padded: `groups` runs of `real` values become runs of `room`.
 struct Spread {
@@ -27,23 +26,23 @@ class Loader {
         const TensorEntry& entry = file_.tensors.at(name);
         std::vector<float> values(size_t(entry.count()));
         if (entry.dtype == STAP_F32) {
-            source_.read(entry.begin, values.data(), values.size() * 4);
+            source_.read(entry.begin, values.data(), values.size() * sizeof(float));
         } else {
             std::vector<uint16_t> halves(values.size());
-            source_.read(entry.begin, halves.data(), halves.size() * 2);
+            source_.read(entry.begin, halves.data(), halves.size() * sizeof(uint16_t));
             for (size_t i = 0; i < values.size(); ++i) values[i] = half_to_float(halves[i]);
         }
         for (float value : values)
             if (!std::isfinite(value))
                 fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds a value that is no finite number");
-        model_.fingerprint = hash_bytes(values.data(), values.size() * 4, model_.fingerprint);
+        model_.fingerprint = hash_bytes(values.data(), values.size() * sizeof(float), model_.fingerprint);
         return values;
     }
 
     Buffer<float> vector(const std::string& name, uint32_t room) {
         const std::vector<float> values = floats(name);
         Buffer<float> out = make<float>(room);
-        std::memcpy(out.get(), values.data(), values.size() * 4);
+        std::memcpy(out.get(), values.data(), values.size() * sizeof(float));
         return out;
     }
 
@@ -54,21 +53,24 @@ class Loader {
         matrix.view.rows = rows.size();
         matrix.view.cols = cols.size();
         const size_t size = size_t(rows.size()) * cols.size();
-        matrix.data = make<uint8_t>(size * (matrix.view.dtype == STAP_F32 ? 4 : matrix.view.dtype == STAP_F16 ? 2 : 1));
+        matrix.data = make<uint8_t>(size * dtype_size(matrix.view.dtype));
         matrix.scale = make<float>(rows.size());
         matrix.view.data = matrix.data.get();
         matrix.view.scale = matrix.scale.get();
-        entry.dtype == STAP_I8 ? fill_stored_i8(matrix, name, rows, cols) : fill(matrix, floats(name), rows, cols);
+        if (entry.dtype == STAP_I8) {
+            fill_stored_i8(matrix, name, rows, cols);
+        } else {
+            fill(matrix, floats(name), rows, cols);
+        }
         return matrix;
     }
 
-   private:
     template <typename T>
     Buffer<T> make(size_t count) {
-        model_.bytes += count * sizeof(T);
-        return buffer_new<T>(count);
+        return buffer_counted<T>(count, model_.bytes);
     }
 
+   private:
     // Values as they are into float or half, or to the nearest of 255 steps of their row.
     void fill(OwnedMatrix& matrix, const std::vector<float>& values, Spread rows, Spread cols) {
         const uint32_t width = cols.groups * cols.real;
@@ -111,8 +113,8 @@ class Loader {
                 const int8_t value = stored[size_t(r) * width + c];
                 if (value == -128)
                     fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds -128, which no symmetric scale gives");
-                reinterpret_cast<int8_t*>(matrix.data.get())[size_t(rows.place(r)) * cols.size() + cols.place(c)] =
-                    value;
+                const size_t at = size_t(rows.place(r)) * cols.size() + cols.place(c);
+                reinterpret_cast<int8_t*>(matrix.data.get())[at] = value;
             }
         }
     }
@@ -122,14 +124,14 @@ class Loader {
     Model& model_;
 };
 
-// W_f into the tables: row i of `table` (n, d) times the d x d part of `fuse` that begins at column `first`.
-void fuse_rows(float* out, uint32_t stride, const float* table, uint32_t n, const std::vector<float>& fuse, uint32_t d,
-               uint32_t first) {
+// The table (n, d) times the transposed d x d part of W_f (d, 3 d) that begins at column `first`.
+void multiply_in(float* out, uint32_t stride, const float* table, uint32_t n, const std::vector<float>& w_f, uint32_t d,
+                 uint32_t first) {
     for (uint32_t i = 0; i < n; ++i)
         for (uint32_t o = 0; o < d; ++o) {
             double sum = 0;
             for (uint32_t k = 0; k < d; ++k)
-                sum += double(fuse[size_t(o) * 3 * d + first + k]) * table[size_t(i) * d + k];
+                sum += double(w_f[size_t(o) * 3 * d + first + k]) * table[size_t(i) * d + k];
             out[size_t(i) * stride + o] = float(sum);
         }
 }
@@ -137,21 +139,20 @@ void fuse_rows(float* out, uint32_t stride, const float* table, uint32_t n, cons
 void load_embeddings(Loader& loader, Model& model) {
     const uint32_t d = model.config.dim, v = model.config.vocabulary, stride = model.sizes.d;
     Weights& w = model.weights;
-    const std::vector<float> fuse = loader.floats("fuse.weight"), bias = loader.floats("fuse.bias");
+    const std::vector<float> w_f = loader.floats("fuse.weight"), bias = loader.floats("fuse.bias");
     const std::vector<float> apps = loader.floats("embed_app.weight"), actions = loader.floats("embed_action.weight");
     const std::vector<float> hour = loader.floats("embed_hour.weight"), hour_bias = loader.floats("embed_hour.bias");
-    w.app = buffer_new<float>(size_t(v) * stride);
-    w.action = buffer_new<float>(size_t(2) * stride);
-    w.hour = buffer_new<float>(size_t(2) * stride);
-    fuse_rows(w.app.get(), stride, apps.data(), v, fuse, d, 0);
-    fuse_rows(w.action.get(), stride, actions.data(), 2, fuse, d, d);
+    w.app = loader.make<float>(size_t(v) * stride);
+    w.action = loader.make<float>(size_t(2) * stride);
+    w.hour = loader.make<float>(size_t(2) * stride);
+    multiply_in(w.app.get(), stride, apps.data(), v, w_f, d, 0);
+    multiply_in(w.action.get(), stride, actions.data(), 2, w_f, d, d);
     std::vector<float> turned(size_t(2) * d), constant(d);
-    for (uint32_t k = 0; k < d; ++k) turned[k] = hour[2 * k], turned[d + k] = hour[2 * k + 1];
-    fuse_rows(w.hour.get(), stride, turned.data(), 2, fuse, d, 2 * d);
-    fuse_rows(constant.data(), d, hour_bias.data(), 1, fuse, d, 2 * d);
+    for (uint32_t k = 0; k < 2 * d; ++k) turned[k % 2 * d + k / 2] = hour[k];
+    multiply_in(w.hour.get(), stride, turned.data(), 2, w_f, d, 2 * d);
+    multiply_in(constant.data(), d, hour_bias.data(), 1, w_f, d, 2 * d);
     for (uint32_t a = 0; a < 2; ++a)
         for (uint32_t o = 0; o < d; ++o) w.action[size_t(a) * stride + o] += constant[o] + bias[o];
-    model.bytes += (size_t(v) + 4) * stride * 4;
 }
 
 Layer load_layer(Loader& loader, const Model& model, uint32_t n, stap_dtype wanted) {
@@ -173,36 +174,36 @@ Layer load_layer(Loader& loader, const Model& model, uint32_t n, stap_dtype want
     return layer;
 }
 
-std::unique_ptr<const Fusion> load_fusion(Loader& loader, const Model& model) {
-    const uint32_t d = model.config.dim, w = model.config.evidence, f = kStatistics, c = kContextValues;
-    const auto spread = [](uint32_t n) { return Spread{1, n, padded(n)}; };
-    const auto matrix = [&](const char* name, uint32_t rows, uint32_t cols) {
-        return loader.matrix(std::string("evidence.") + name + ".weight", spread(rows), spread(cols), STAP_F32);
+std::unique_ptr<const Fusion> load_fusion(Loader& loader, const ModelFile& file, uint32_t inside) {
+    const auto spread = [](uint64_t n) { return Spread{1, uint32_t(n), padded(uint32_t(n))}; };
+    const auto matrix = [&](const std::string& name) {
+        const std::vector<uint64_t>& shape = file.tensors.at("evidence." + name + ".weight").shape;
+        return loader.matrix("evidence." + name + ".weight", spread(shape[0]), spread(shape[1]), STAP_F32);
     };
-    const auto vector = [&](const char* name, uint32_t size) {
-        return loader.vector(std::string("evidence.") + name, padded(size));
+    const auto vector = [&](const std::string& name) {
+        return loader.vector("evidence." + name, padded(uint32_t(file.tensors.at("evidence." + name).count())));
     };
     auto fusion = std::make_unique<Fusion>();
-    fusion->statistic_mean = vector("statistic_mean", f);
-    fusion->statistic_scale = vector("statistic_scale", f);
-    fusion->context_mean = vector("context_mean", c);
-    fusion->context_scale = vector("context_scale", c);
-    fusion->embed_context = matrix("embed", d, c);
-    fusion->gate = matrix("gate", f, d + c);
-    fusion->gate_bias = vector("gate.bias", f);
-    fusion->statistics = matrix("statistics", w, f);
-    fusion->statistics_bias = vector("statistics.bias", w);
-    fusion->rank = vector("rank.weight", kRanks * w);
-    fusion->state = matrix("state", w, d + c);
-    if (const uint32_t inside = model.config.candidate_heads * kCandidateHead) {
-        fusion->compare_qkv =
-            loader.matrix("evidence.compare.qkv.weight", {3, inside, padded(inside)}, spread(w), STAP_F32);
-        fusion->compare_out = matrix("compare.out", w, inside);
+    fusion->statistic.mean = vector("statistic_mean");
+    fusion->statistic.scale = vector("statistic_scale");
+    fusion->moment.mean = vector("context_mean");
+    fusion->moment.scale = vector("context_scale");
+    fusion->embed_moment = matrix("embed");
+    fusion->gate = matrix("gate");
+    fusion->gate_bias = vector("gate.bias");
+    fusion->statistics = matrix("statistics");
+    fusion->statistics_bias = vector("statistics.bias");
+    fusion->rank = vector("rank.weight");
+    fusion->state = matrix("state");
+    if (inside > 0) {
+        const Spread qkv = {3, inside, padded(inside)}, width = spread(file.config.evidence);
+        fusion->compare_qkv = loader.matrix("evidence.compare.qkv.weight", qkv, width, STAP_F32);
+        fusion->compare_out = matrix("compare.out");
     }
-    fusion->hidden = matrix("hidden", w, w);
-    fusion->hidden_bias = vector("hidden.bias", w);
-    fusion->out = matrix("out", 1, w);
-    fusion->unseen = matrix("unseen", 1, d + c);
+    fusion->hidden = matrix("hidden");
+    fusion->hidden_bias = vector("hidden.bias");
+    fusion->out = matrix("out");
+    fusion->unseen = matrix("unseen");
     fusion->unseen_bias = loader.floats("evidence.unseen.bias")[0];
     const std::vector<float> scale = loader.floats("evidence.scale");
     fusion->blend_scale = scale[0];
@@ -218,11 +219,17 @@ std::vector<double> turns(double base, uint32_t head_dim) {
 
 }  // namespace
 
+void Normal::apply(const float* x, uint32_t n, float* out) const {
+    for (uint32_t i = 0; i < n; ++i) out[i] = std::min(kClip, std::max(-kClip, (x[i] - mean[i]) * scale[i]));
+}
+
 std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
     const ModelFile file = model_file_open(source);
+    const Config& c = file.config;
+    const Sizes s(c);
     auto model = std::make_shared<Model>();
-    const Config& c = model->config = file.config;
-    const Sizes s = model->sizes = Sizes(c);
+    model->config = c;
+    model->sizes = s;
     const double facts[] = {double(c.vocabulary),    double(c.dim),      double(c.layers), double(c.heads),
                             double(c.hidden),        c.time_base,        c.norm_eps,       double(c.query_key_norm),
                             double(c.ordinal_heads), double(c.evidence), double(wanted)};
@@ -232,7 +239,7 @@ std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
     for (uint32_t n = 0; n < c.layers; ++n) model->weights.layers.push_back(load_layer(loader, *model, n, wanted));
     model->weights.norm = loader.vector("norm.weight", s.d);
     model->weights.head = loader.matrix("head.weight", {1, c.vocabulary, s.vocabulary}, {1, c.dim, s.d}, wanted);
-    if (c.evidence) model->weights.fusion = load_fusion(loader, *model);
+    if (c.evidence) model->weights.fusion = load_fusion(loader, file, c.candidate_heads * kCandidateHead);
     model->time_turn = turns(c.time_base, c.head_dim());
     model->ordinal_turn = turns(kOrdinalBase, c.head_dim());
     return model;

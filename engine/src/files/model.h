@@ -8,15 +8,13 @@
 #include "files/config.h"
 #include "files/safetensors.h"
 #include "memory.h"
-#include "person/evidence.h"
-#include "transformer/kernels.h"
 
 namespace stap {
 
 // Sizes rounded up to kPad. Between heads the pads stand too: a head's values are D of DP.
 struct Sizes {
-    uint32_t d, head, heads, attention, hidden,
-        vocabulary;  // padded d, padded D, H, H * padded D, padded hidden, padded V
+    uint32_t d, head, heads, attention;  // padded d, padded D, H, H * padded D
+    uint32_t hidden, vocabulary;         // padded
 
     explicit Sizes(const Config& config)
         : d(padded(config.dim)), head(padded(config.head_dim())), heads(config.heads), attention(config.heads * head),
@@ -41,28 +39,33 @@ struct Layer {
     OwnedMatrix down;                // (d, hidden)
 };
 
-// How the evidence and the transformer speak together (fusion.py). A state is [hidden; context], (S = d + C).
+constexpr float kClip = 5;  // standard deviations: beyond what training saw, further makes no difference
+
+struct Normal {
+    Buffer<float> mean, scale;
+
+    void apply(const float* x, uint32_t n, float* out) const;  // (x - mean) * scale, within kClip
+};
+
+// The evidence head: how the evidence and the transformer speak together (fusion.py). F statistics, M values of the
+// moment, W its width; a state is [hidden; moment], S = d + M.
 struct Fusion {
-    Buffer<float> statistic_mean, statistic_scale;  // (F)
-    Buffer<float> context_mean, context_scale;      // (C)
-    OwnedMatrix embed_context;                      // (d, C): into the transformer's input
-    OwnedMatrix gate;                               // (F, S): how much each statistic counts now
-    Buffer<float> gate_bias;                        // (F)
-    OwnedMatrix statistics;                         // (W, F)
-    Buffer<float> statistics_bias;                  // (W)
-    Buffer<float> rank;                             // (kRanks, W)
-    OwnedMatrix state;                              // (W, S)
-    OwnedMatrix compare_qkv;                        // (3 * H * D, W): attention of H heads among the candidates, if any
-    OwnedMatrix compare_out;                        // (W, H * D)
-    OwnedMatrix hidden;                             // (W, W)
-    Buffer<float> hidden_bias;                      // (W)
-    OwnedMatrix out;                                // (1, W)
-    OwnedMatrix unseen;                             // (1, S): the logit of a first-ever app
+    Normal statistic, moment;       // of (F), (M)
+    OwnedMatrix embed_moment;       // (d, M): into the transformer's input
+    OwnedMatrix gate;               // (F, S): how much each statistic counts now
+    Buffer<float> gate_bias;        // (F)
+    OwnedMatrix statistics;         // (W, F)
+    Buffer<float> statistics_bias;  // (W)
+    Buffer<float> rank;             // (kRanks, W)
+    OwnedMatrix state;              // (W, S)
+    OwnedMatrix compare_qkv;        // (3 * H * D, W): attention of H heads among the candidates, if any
+    OwnedMatrix compare_out;        // (W, H * D)
+    OwnedMatrix hidden;             // (W, W)
+    Buffer<float> hidden_bias;      // (W)
+    OwnedMatrix out;                // (1, W)
+    OwnedMatrix unseen;             // (1, S): the logit of a first-ever app
     float unseen_bias;
     float blend_scale, logit_scale;  // of the blend's log probability, of the transformer's logit
-
-    void normalise_context(const float* context, float* out) const;
-    void normalise_statistics(const float* statistics, float* out) const;
 };
 
 struct Weights {

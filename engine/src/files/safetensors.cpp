@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
+#include "dtype.h"
 #include "failure.h"
 
 namespace stap {
@@ -23,8 +25,6 @@ std::string shape_text(const std::vector<uint64_t>& shape) {
     return text + ")";
 }
 
-uint64_t dtype_size(stap_dtype dtype) { return dtype == STAP_F32 ? 4 : dtype == STAP_F16 ? 2 : 1; }
-
 Json read_header(Source& source, uint64_t& data_begin) {
     if (source.size() < 8) damaged("a file of " + std::to_string(source.size()) + " bytes is no safetensors file");
     uint8_t bytes[8];
@@ -38,29 +38,23 @@ Json read_header(Source& source, uint64_t& data_begin) {
     source.read(8, text.data(), text.size());
     data_begin = 8 + length;
     Json header = json_parse(text, "safetensors header");
-    if (header.kind != Json::Object) damaged("a header that is no JSON object");
+    if (header.kind != Json::kObject) damaged("a header that is no JSON object");
     return header;
-}
-
-const std::string* metadata_find(const Json& metadata, const char* key) {
-    const Json* value = metadata.find(key);
-    return value ? &value->text : nullptr;
 }
 
 Config read_config(const Json& header) {
     const Json* metadata = header.find("__metadata__");
     if (!metadata) fail(STAP_ERROR_CONFIG, "no metadata in the header: not a model of ours");
-    if (metadata->kind != Json::Object) damaged("metadata that is no JSON object");
+    if (metadata->kind != Json::kObject) damaged("metadata that is no JSON object");
     for (const auto& [key, value] : metadata->members)
-        if (value.kind != Json::String) damaged("metadata " + quoted(key) + " is not text");
-    const std::string* format = metadata_find(*metadata, "format");
-    if (format && *format == "stap-checkpoint") fail(STAP_ERROR_CONFIG, "a training checkpoint, not a model");
-    if (!format || *format != "stap-model") fail(STAP_ERROR_CONFIG, "a safetensors file, but no stap model");
-    const std::string* config = metadata_find(*metadata, "config");
+        if (value.kind != Json::kString) damaged("metadata " + quoted(key) + " is not text");
+    const Json *format = metadata->find("format"), *config = metadata->find("config");
+    if (format && format->text == "stap-checkpoint") fail(STAP_ERROR_CONFIG, "a training checkpoint, not a model");
+    if (!format || format->text != "stap-model") fail(STAP_ERROR_CONFIG, "a safetensors file, but no stap model");
     if (!config) fail(STAP_ERROR_CONFIG, "no model config in the header");
     Json parsed;
     try {
-        parsed = json_parse(*config, "model config");
+        parsed = json_parse(config->text, "model config");
     } catch (const Failure& failure) {
         fail(STAP_ERROR_CONFIG, failure.message);
     }
@@ -69,7 +63,7 @@ Config read_config(const Json& header) {
 
 stap_dtype read_dtype(const std::string& name, const Json* value) {
     if (!value) damaged("tensor " + quoted(name) + " has no dtype");
-    if (value->kind != Json::String) damaged("tensor " + quoted(name) + " has a dtype that is not text");
+    if (value->kind != Json::kString) damaged("tensor " + quoted(name) + " has a dtype that is not text");
     if (value->text == "F32") return STAP_F32;
     if (value->text == "F16") return STAP_F16;
     if (value->text == "I8") return STAP_I8;
@@ -78,7 +72,7 @@ stap_dtype read_dtype(const std::string& name, const Json* value) {
 
 std::vector<uint64_t> read_shape(const std::string& name, const Json* value) {
     if (!value) damaged("tensor " + quoted(name) + " has no shape");
-    if (value->kind != Json::Array) damaged("tensor " + quoted(name) + " has a shape that is no list");
+    if (value->kind != Json::kArray) damaged("tensor " + quoted(name) + " has a shape that is no list");
     if (value->items.size() > kMostDimensions) damaged("tensor " + quoted(name) + " has more than 8 dimensions");
     std::vector<uint64_t> shape;
     uint64_t count = 1;
@@ -93,7 +87,7 @@ std::vector<uint64_t> read_shape(const std::string& name, const Json* value) {
 }
 
 TensorEntry read_entry(const std::string& name, const Json& json, uint64_t data_begin, uint64_t data_size) {
-    if (json.kind != Json::Object) damaged("tensor " + quoted(name) + " is described by no JSON object");
+    if (json.kind != Json::kObject) damaged("tensor " + quoted(name) + " is described by no JSON object");
     for (const auto& [key, value] : json.members)
         if (key != "dtype" && key != "shape" && key != "data_offsets")
             damaged("tensor " + quoted(name) + " has an unknown entry " + quoted(key));
@@ -102,7 +96,7 @@ TensorEntry read_entry(const std::string& name, const Json& json, uint64_t data_
     entry.shape = read_shape(name, json.find("shape"));
     const Json* offsets = json.find("data_offsets");
     if (!offsets) damaged("tensor " + quoted(name) + " has no data_offsets");
-    if (offsets->kind != Json::Array || offsets->items.size() != 2)
+    if (offsets->kind != Json::kArray || offsets->items.size() != 2)
         damaged("tensor " + quoted(name) + " has data_offsets that are no pair");
     for (const Json& item : offsets->items)
         if (!item.is_whole()) damaged("tensor " + quoted(name) + " has an offset that is no whole number");
@@ -134,30 +128,22 @@ void check_layout(const std::map<std::string, TensorEntry>& tensors, uint64_t da
 }
 
 void check_tensors(const ModelFile& file) {
-    size_t expected = 0;
+    std::set<std::string> known;
     for (const TensorShape& tensor : config_tensors(file.config)) {
-        const auto found = file.tensors.find(tensor.name);
-        if (found == file.tensors.end()) fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " is missing");
-        const TensorEntry& entry = found->second;
+        const std::string named = "tensor " + quoted(tensor.name);
+        const auto place = file.tensors.find(tensor.name), scale = file.tensors.find(tensor.name + ".scale");
+        if (place == file.tensors.end()) fail(STAP_ERROR_TENSOR, named + " is missing");
+        const TensorEntry& entry = place->second;
         if (entry.shape != tensor.shape)
-            fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " has shape " + shape_text(entry.shape) +
-                                        ", its config says " + shape_text(tensor.shape));
-        ++expected;
+            fail(STAP_ERROR_TENSOR,
+                 named + " has shape " + shape_text(entry.shape) + ", its config says " + shape_text(tensor.shape));
+        known.insert(tensor.name);
         if (entry.dtype != STAP_I8) continue;
-        if (!tensor.matrix)
-            fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " is I8, which only the large matrices may be");
-        const auto scale = file.tensors.find(tensor.name + ".scale");
-        if (scale == file.tensors.end())
-            fail(STAP_ERROR_TENSOR, "tensor " + quoted(tensor.name) + " is I8 without a scale");
+        if (!tensor.matrix) fail(STAP_ERROR_TENSOR, named + " is I8, which only the large matrices may be");
+        if (scale == file.tensors.end()) fail(STAP_ERROR_TENSOR, named + " is I8 without a scale");
         if (scale->second.dtype != STAP_F32 || scale->second.shape != std::vector<uint64_t>{tensor.shape[0]})
-            fail(STAP_ERROR_TENSOR, "the scale of tensor " + quoted(tensor.name) + " is not one F32 a row");
-        ++expected;
-    }
-    if (file.tensors.size() == expected) return;
-    std::map<std::string, bool> known;
-    for (const TensorShape& tensor : config_tensors(file.config)) {
-        known[tensor.name] = true;
-        if (file.tensors.at(tensor.name).dtype == STAP_I8) known[tensor.name + ".scale"] = true;
+            fail(STAP_ERROR_TENSOR, "the scale of " + named + " is not one F32 a row");
+        known.insert(scale->first);
     }
     for (const auto& [name, entry] : file.tensors)
         if (!known.count(name)) fail(STAP_ERROR_TENSOR, "tensor " + quoted(name) + " does not belong to its config");

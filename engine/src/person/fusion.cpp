@@ -4,51 +4,33 @@
 #include <cmath>
 
 #include "failure.h"
-#include "transformer/forward.h"
+#include "person/bounds.h"
 
 namespace stap {
 namespace {
 
-constexpr float kClip = 5;  // standard deviations: beyond what training saw, further makes no difference
 constexpr uint32_t kHead = padded(kCandidateHead);  // of which the last values stay zero
 constexpr float kQueryScale = 0.25f;                // 1 / sqrt(kCandidateHead)
 static_assert(kQueryScale * kQueryScale * kCandidateHead == 1, "a head's scale follows from its size");
 constexpr uint32_t kFurther = 15;  // rows past the last that a kernel may read
 
-void normalise(const float* x, const float* mean, const float* scale, uint32_t n, float* out) {
-    for (uint32_t i = 0; i < n; ++i) out[i] = std::min(kClip, std::max(-kClip, (x[i] - mean[i]) * scale[i]));
-}
-
 }  // namespace
 
-void Fusion::normalise_context(const float* context, float* out) const {
-    normalise(context, context_mean.get(), context_scale.get(), kContextValues, out);
-}
-
-void Fusion::normalise_statistics(const float* statistics, float* out) const {
-    normalise(statistics, statistic_mean.get(), statistic_scale.get(), kStatistics, out);
-}
-
-Buffer<float> FusionState::floats(size_t count) {
-    bytes += count * sizeof(float);
-    return buffer_new<float>(count);
-}
-
-FusionState::FusionState(const Model& model) {
-    const uint32_t w = padded(model.config.evidence), f = padded(kStatistics),
-                   s = padded(model.config.dim + kContextValues);
+FusionState::FusionState(const Model& model) : config_(model.config), fusion_(*model.weights.fusion) {
+    const auto floats = [&](size_t count) { return buffer_counted<float>(count, bytes); };
+    const uint32_t w = padded(config_.evidence), f = padded(kStatistics), s = padded(config_.dim + kMomentValues);
     const size_t n = kMostCandidates;
     state_ = floats(s);
     gate_ = floats(f);
-    moment_ = floats(w);
+    shift_ = floats(w);
     ones_ = floats(w);
     statistics_ = floats(n * f);
     first_ = floats(n * w);
     second_ = floats(n * w);
     out_ = floats(n * kPad);
-    std::fill_n(ones_.get(), model.config.evidence, 1.0f);
-    if (!model.config.candidate_heads) return;
-    const size_t inside = padded(model.config.candidate_heads * kCandidateHead), m = kCompared + kFurther;
+    std::fill_n(ones_.get(), config_.evidence, 1.0f);
+    if (!config_.candidate_heads) return;
+    const size_t inside = padded(config_.candidate_heads * kCandidateHead), m = kCompared + kFurther;
     queries_ = floats(n * inside);
     likeliest_ = floats(kCompared * 2 * inside);
     query_ = floats(kHead);
@@ -60,86 +42,88 @@ FusionState::FusionState(const Model& model) {
     compared_ = floats(n * w);
 }
 
-void FusionState::score(const Model& model, const Kernels& kernels, const Evidence& evidence, const Phi& phi,
-                        const float* hidden, const float* logits, const float* context, int16_t* scratch) {
-    const Fusion& fusion = *model.weights.fusion;
-    const uint32_t d = model.config.dim, s = padded(d + kContextValues);
+void FusionState::score(const Kernels& kernels, const Evidence& evidence, const Phi& phi, const float* hidden,
+                        const float* logits, const float* moment, int16_t* scratch) {
+    const uint32_t d = config_.dim, s = padded(d + kMomentValues);
     std::copy(hidden, hidden + d, state_.get());
-    fusion.normalise_context(context, state_.get() + d);
-    kernels.matmul(gate_.get(), padded(kStatistics), state_.get(), s, 1, fusion.gate.view, scratch);
-    kernels.matmul(moment_.get(), padded(model.config.evidence), state_.get(), s, 1, fusion.state.view, scratch);
-    kernels.matmul(out_.get(), kPad, state_.get(), s, 1, fusion.unseen.view, scratch);
-    const double unseen_score = double(out_[0]) + fusion.unseen_bias;
-    for (uint32_t i = 0; i < kStatistics; ++i) gate_[i] += fusion.gate_bias[i];
-    for (uint32_t i = 0; i < model.config.evidence; ++i) moment_[i] += fusion.statistics_bias[i];
+    fusion_.moment.apply(moment, kMomentValues, state_.get() + d);
+    kernels.matmul(gate_.get(), padded(kStatistics), state_.get(), s, 1, fusion_.gate.view, scratch);
+    kernels.matmul(shift_.get(), padded(config_.evidence), state_.get(), s, 1, fusion_.state.view, scratch);
+    kernels.matmul(out_.get(), kPad, state_.get(), s, 1, fusion_.unseen.view, scratch);
+    const double unseen_score = double(out_[0]) + fusion_.unseen_bias;
+    for (uint32_t i = 0; i < kStatistics; ++i) gate_[i] += fusion_.gate_bias[i];
+    for (uint32_t i = 0; i < config_.evidence; ++i) shift_[i] += fusion_.statistics_bias[i];
 
-    evidence.candidates(evidence.apps(), places_);
-    score_.resize(places_.size());
+    const Blend& blend = evidence.blend();
+    blend.candidates(blend.apps(), places_);
+    score_.assign(places_.size(), 0);
     ranking.resize(places_.size());
-    const uint32_t fused = std::min(uint32_t(places_.size()), kMostCandidates);
-    fuse(model, kernels, evidence, fused, scratch);
-    double largest = unseen_score;
+    const uint32_t weighed =
+        std::min(uint32_t(places_.size()), kMostCandidates);  // for the others the blend speaks alone
+    weigh(kernels, evidence, weighed, scratch);
     for (size_t i = 0; i < places_.size(); ++i) {
-        const auto found = phi.index.find(evidence.name(places_[i]));
-        const uint32_t index = found == phi.index.end() ? STAP_NO_INDEX : found->second;
-        if (i >= fused) score_[i] = 0;
-        score_[i] += double(fusion.blend_scale) * std::log(std::max(evidence.probability(places_[i]), 1e-7));
-        if (index != STAP_NO_INDEX && i < fused) score_[i] += double(fusion.logit_scale) * logits[index];
+        const auto entry = phi.index.find(blend.app(places_[i]).name);
+        const uint32_t index = entry == phi.index.end() ? STAP_NO_INDEX : entry->second;
+        score_[i] += double(fusion_.blend_scale) * std::log(std::max(blend.probability()[places_[i]], kLeast));
+        if (index != STAP_NO_INDEX && i < weighed) score_[i] += double(fusion_.logit_scale) * logits[index];
         if (!std::isfinite(score_[i])) fail(STAP_ERROR_NUMBER, "an app's score is no number");
-        largest = std::max(largest, score_[i]);
-        ranking[i] = {places_[i], index, score_[i]};
+        ranking[i] = {places_[i], index, 0};
     }
     if (!std::isfinite(unseen_score)) fail(STAP_ERROR_NUMBER, "the score of an unseen app is no number");
+    rank(unseen_score);
+}
+
+// Scores to probabilities, best first; equal ones keep the blend's order.
+void FusionState::rank(double unseen_score) {
+    double largest = unseen_score;
+    for (double score : score_) largest = std::max(largest, score);
     unseen = std::exp(unseen_score - largest);
     double sum = unseen;
-    for (Scored& one : ranking) sum += one.probability = std::exp(one.probability - largest);
+    for (size_t i = 0; i < ranking.size(); ++i) {
+        ranking[i].probability = std::exp(score_[i] - largest);
+        sum += ranking[i].probability;
+    }
     unseen /= sum;
-    for (Scored& one : ranking) one.probability /= sum;
-    // Equal scores keep the blend's order.
+    for (Scored& scored : ranking) scored.probability /= sum;
     std::stable_sort(ranking.begin(), ranking.end(),
                      [](const Scored& a, const Scored& b) { return a.probability > b.probability; });
 }
 
-// score_ of the first n candidates: gate . f + out . silu(hidden x + compare(x)), where x = silu(statistics f + rank +
-// state).
-void FusionState::fuse(const Model& model, const Kernels& kernels, const Evidence& evidence, uint32_t n,
-                       int16_t* scratch) {
-    const Fusion& fusion = *model.weights.fusion;
-    const uint32_t width = model.config.evidence, w = padded(width), f = padded(kStatistics);
+// The first n candidates' score_: gate . f + out . silu(hidden x + compare(x)), x = silu(statistics f + rank + state).
+void FusionState::weigh(const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch) {
+    const uint32_t width = config_.evidence, w = padded(width), f = padded(kStatistics);
     for (uint32_t i = 0; i < n; ++i) {
         float statistics[kStatistics];
         evidence.statistics(places_[i], statistics);
-        fusion.normalise_statistics(statistics, statistics_.get() + size_t(i) * f);
+        fusion_.statistic.apply(statistics, kStatistics, statistics_.get() + size_t(i) * f);
     }
-    kernels.matmul(first_.get(), w, statistics_.get(), f, n, fusion.statistics.view, scratch);
+    kernels.matmul(first_.get(), w, statistics_.get(), f, n, fusion_.statistics.view, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         float* x = first_.get() + size_t(i) * w;
-        const float* rank = fusion.rank.get() + size_t(std::min(evidence.rank(places_[i]), kRanks - 1)) * width;
-        for (uint32_t k = 0; k < width; ++k) x[k] += moment_[k] + rank[k];
+        const uint32_t rank = std::min(evidence.blend().app(places_[i]).rank, kRanks - 1);
+        const float* of_rank = fusion_.rank.get() + size_t(rank) * width;
+        for (uint32_t k = 0; k < width; ++k) x[k] += shift_[k] + of_rank[k];
         kernels.silu_mul(x, ones_.get(), w);
     }
-    kernels.matmul(second_.get(), w, first_.get(), w, n, fusion.hidden.view, scratch);
-    if (model.config.candidate_heads) compare(model, kernels, n, scratch);
+    kernels.matmul(second_.get(), w, first_.get(), w, n, fusion_.hidden.view, scratch);
+    if (config_.candidate_heads) compare(kernels, n, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         float* x = second_.get() + size_t(i) * w;
-        for (uint32_t k = 0; k < width; ++k) x[k] += fusion.hidden_bias[k];
+        for (uint32_t k = 0; k < width; ++k) x[k] += fusion_.hidden_bias[k];
         kernels.silu_mul(x, ones_.get(), w);
     }
-    kernels.matmul(out_.get(), kPad, second_.get(), w, n, fusion.out.view, scratch);
+    kernels.matmul(out_.get(), kPad, second_.get(), w, n, fusion_.out.view, scratch);
     for (uint32_t i = 0; i < n; ++i) {
-        double sum = out_[size_t(i) * kPad];
-        for (uint32_t k = 0; k < kStatistics; ++k) sum += double(gate_[k]) * statistics_[size_t(i) * f + k];
-        score_[i] = sum;
+        score_[i] = out_[size_t(i) * kPad];
+        for (uint32_t k = 0; k < kStatistics; ++k) score_[i] += double(gate_[k]) * statistics_[size_t(i) * f + k];
     }
 }
 
 // second_ += out of attention from first_'s n candidates to the likeliest of them.
-void FusionState::compare(const Model& model, const Kernels& kernels, uint32_t n, int16_t* scratch) {
-    const Fusion& fusion = *model.weights.fusion;
-    const uint32_t w = padded(model.config.evidence), heads = model.config.candidate_heads,
-                   inside = padded(heads * kCandidateHead);
-    const uint32_t m = std::min(n, kCompared);
-    Matrix query = fusion.compare_qkv.view, key_value = query;  // its first rows, and the others
+void FusionState::compare(const Kernels& kernels, uint32_t n, int16_t* scratch) {
+    const uint32_t w = padded(config_.evidence), heads = config_.candidate_heads;
+    const uint32_t inside = padded(heads * kCandidateHead), m = std::min(n, kCompared);
+    Matrix query = fusion_.compare_qkv.view, key_value = query;  // its first rows, and the others
     query.rows = inside;
     key_value.rows = 2 * inside;
     key_value.data = static_cast<const float*>(query.data) + size_t(inside) * query.cols;
@@ -165,7 +149,7 @@ void FusionState::compare(const Model& model, const Kernels& kernels, uint32_t n
             for (uint32_t k = 0; k < kCandidateHead; ++k) mixed[k] = mix_[k] * scale;
         }
     }
-    kernels.matmul(compared_.get(), w, mixed_.get(), inside, n, fusion.compare_out.view, scratch);
+    kernels.matmul(compared_.get(), w, mixed_.get(), inside, n, fusion_.compare_out.view, scratch);
     for (size_t k = 0; k < size_t(n) * w; ++k) second_[k] += compared_[k];
 }
 

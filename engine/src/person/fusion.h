@@ -1,12 +1,11 @@
-// The evidence head: every candidate's statistics, weighed by a gate that sees the moment, beside the transformer's
-// logit.
+// The evidence head at work: every candidate's statistics, weighed by a gate that sees the moment, beside the
+// transformer's logit. model/fusion.py is the same in Python.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "files/model.h"
-#include "person/bounds.h"
 #include "person/evidence.h"
 #include "person/phi.h"
 #include "transformer/kernels.h"
@@ -24,19 +23,22 @@ struct FusionState {
 
     explicit FusionState(const Model& model);
 
-    void score(const Model& model, const Kernels& kernels, const Evidence& evidence, const Phi& phi,
-               const float* hidden, const float* logits, const float* context, int16_t* scratch);
+    // scratch: inputs of int8 matrices, as in RunState.
+    void score(const Kernels& kernels, const Evidence& evidence, const Phi& phi, const float* hidden,
+               const float* logits, const float* moment, int16_t* scratch);
 
    private:
-    void fuse(const Model& model, const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch);
-    void compare(const Model& model, const Kernels& kernels, uint32_t n, int16_t* scratch);
-    Buffer<float> floats(size_t count);
+    void weigh(const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch);
+    void compare(const Kernels& kernels, uint32_t n, int16_t* scratch);
+    void rank(double unseen_score);
 
+    const Config& config_;
+    const Fusion& fusion_;
     std::vector<uint32_t> places_;
     std::vector<double> score_;
     Buffer<float> state_;       // (S)
     Buffer<float> gate_;        // (F)
-    Buffer<float> moment_;      // (W) what the state adds for every candidate
+    Buffer<float> shift_;       // (W) what the state adds for every candidate
     Buffer<float> ones_;        // (W)
     Buffer<float> statistics_;  // (n, F)
     Buffer<float> first_;       // (n, W)

@@ -1,26 +1,25 @@
 #include "person/phi.h"
 
+#include <numeric>
 #include <utility>
 
 #include "hash.h"
 
 namespace stap {
 
-Phi::Phi(uint32_t vocabulary, uint32_t limit, uint64_t seed, std::vector<uint16_t> order)
-    : free(std::move(order)), slots(vocabulary) {
-    if (free.empty()) {
-        for (uint32_t i = 0; i < vocabulary; ++i) free.push_back(uint16_t(i));
-        for (uint32_t i = vocabulary; i > 1; --i) std::swap(free[i - 1], free[hash_mix(seed ^ hash_mix(i)) % i]);
-    }
+// Fisher and Yates; stap.shuffle.OnlinePhi draws the same order.
+Phi::Phi(uint32_t vocabulary, uint32_t limit, uint64_t seed) : free(vocabulary), slots(vocabulary) {
+    std::iota(free.begin(), free.end(), uint16_t(0));
+    for (uint32_t i = vocabulary; i > 1; --i) std::swap(free[i - 1], free[hash_mix(seed ^ hash_mix(i)) % i]);
     free.erase(free.begin(), free.end() - limit);
 }
 
 uint16_t Phi::use(const std::string& app, uint64_t step, bool& recycled) {
     recycled = false;
-    const auto found = index.find(app);
-    if (found != index.end()) {
-        slots[found->second].last_use = step;
-        return found->second;
+    const auto known = index.find(app);
+    if (known != index.end()) {
+        slots[known->second].last_use = step;
+        return known->second;
     }
     recycled = free.empty();
     const uint16_t taken = recycled ? recycle() : free.back();

@@ -1,5 +1,5 @@
-// phi: which virtual index an app holds. Grows app by app; when all indices are taken, the app unused for longest loses
-// its.
+// phi: which virtual index an app holds. It grows app by app; when all indices are taken, that of the app unused for
+// longest goes to the new one.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Phi {
     std::unordered_map<std::string, uint16_t> index;
     uint64_t forgotten = 0;  // how many apps lost their index
 
-    // `limit` of `vocabulary` indices may be used. order: a permutation, or empty for one drawn from the seed.
-    Phi(uint32_t vocabulary, uint32_t limit, uint64_t seed, std::vector<uint16_t> order);
+    // `limit` of `vocabulary` indices may be used, in an order drawn from the seed.
+    Phi(uint32_t vocabulary, uint32_t limit, uint64_t seed);
     Phi() = default;
 
     // The app's index at this step; `recycled` says that another app held it until now.

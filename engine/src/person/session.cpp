@@ -19,7 +19,7 @@ Session::Session(std::shared_ptr<const Model> model_, const Kernels& kernels_, S
       pool(BlockLayout(*model, cache, schedule.context)), state(*model) {
     if (!model->config.evidence) return;
     evidence = std::make_unique<Evidence>();
-    fused = std::make_unique<FusionState>(*model);
+    fusion = std::make_unique<FusionState>(*model);
 }
 
 uint32_t Session::pending(uint32_t cache) const {
@@ -32,12 +32,12 @@ void Session::observe(std::string_view app, int action, double minutes, double h
     Event event = {minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f)), index, uint8_t(action), recycled};
     if (evidence) {
         evidence->observe(app, action, minutes, hour);
-        evidence->context(event.context);
+        evidence->moment(event.moment);
     }
-    if (log.size() < schedule.context)
-        log.push_back(event);
+    if (ring.size() < schedule.context)
+        ring.push_back(event);
     else
-        log[steps % schedule.context] = event;
+        ring[steps % schedule.context] = event;
     ++steps;
     begin_stages();
     keep_pace();
@@ -75,7 +75,7 @@ uint32_t Session::take(uint32_t c, uint32_t most) {
     }
     Event events[kMostBatch];
     for (uint32_t i = 0; i < n; ++i) {
-        events[i] = log[(cache.first + cache.taken + i) % schedule.context];
+        events[i] = ring[(cache.first + cache.taken + i) % schedule.context];
         if (i > 0 && events[i].recycled) n = i;
     }
     if (events[0].recycled) cache.hide(events[0].app, pool);
@@ -104,29 +104,32 @@ void Session::catch_up(size_t most) {
 // The answer of a model with evidence: apps by their fused scores, and the share of a first-ever one.
 void Session::fuse() {
     const float* logit = logits();
-    if (fused_steps == steps) return;
-    fused->score(*model, *kernels, *evidence, phi, state.hidden.get(), logit,
-                 log[(steps - 1) % schedule.context].context, state.whole.get());
-    fused_steps = steps;
+    if (fused == steps) return;
+    const Event& last = ring[(steps - 1) % schedule.context];
+    fusion->score(*kernels, *evidence, phi, state.hidden.get(), logit, last.moment, state.whole.get());
+    fused = steps;
 }
 
 double Session::unseen() {
     if (!evidence) return 0;
     fuse();
-    return fused->unseen;
+    return fusion->unseen;
 }
 
-size_t Session::rank(size_t k, stap_candidate* best) {
-    if (evidence) {
-        fuse();
-        const size_t count = std::min(k, fused->ranking.size());
-        for (size_t i = 0; i < count; ++i) {
-            const FusionState::Scored& one = fused->ranking[i];
-            const std::string& app = evidence->name(one.place);
-            best[i] = {app.data(), app.size(), one.index, float(one.probability)};
-        }
-        return count;
+size_t Session::rank(size_t k, stap_candidate* best) { return evidence ? rank_fused(k, best) : rank_logits(k, best); }
+
+size_t Session::rank_fused(size_t k, stap_candidate* best) {
+    fuse();
+    const size_t count = std::min(k, fusion->ranking.size());
+    for (size_t i = 0; i < count; ++i) {
+        const FusionState::Scored& scored = fusion->ranking[i];
+        const std::string& app = evidence->blend().app(scored.place).name;
+        best[i] = {app.data(), app.size(), scored.index, float(scored.probability)};
     }
+    return count;
+}
+
+size_t Session::rank_logits(size_t k, stap_candidate* best) {
     const float* logit = logits();
     std::vector<uint16_t> order;
     order.reserve(phi.slots.size());

@@ -1,4 +1,4 @@
-// One person: phi, the event log, the caches and the schedule between them.
+// One person: phi, the latest events, the caches and the schedule between them.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct Session {
     Cache caches[2];  // the second is ISWI's
     RunState state;
     std::unique_ptr<Evidence> evidence;  // of a model that has it
-    std::unique_ptr<FusionState> fused;
-    std::vector<Event> log;    // the last L events: that of a step is at step % L
-    uint64_t steps = 0;        // events observed
-    uint64_t ranked = 0;       // steps at the last ranking
-    uint64_t answered = 0;     // steps that state.logits answers for
-    uint64_t fused_steps = 0;  // steps that `fused` answers for
+    std::unique_ptr<FusionState> fusion;
+    std::vector<Event> ring;  // the last L events: that of a step is at step % L
+    uint64_t steps = 0;       // events observed
+    uint64_t ranked = 0;      // steps at the last ranking
+    uint64_t answered = 0;    // steps that state.logits answers for
+    uint64_t fused = 0;       // steps that `fusion` answers for
 
     Session(std::shared_ptr<const Model> model, const Kernels& kernels, Schedule schedule, stap_dtype cache, Phi phi);
 
@@ -44,6 +44,8 @@ struct Session {
     uint32_t pending(uint32_t cache) const;  // events it has not taken yet
 
    private:
+    size_t rank_fused(size_t k, stap_candidate* best);
+    size_t rank_logits(size_t k, stap_candidate* best);
     void fuse();
     void begin_stages();
     void keep_pace();

@@ -13,40 +13,37 @@ namespace {
 constexpr char kMagic[8] = {'S', 'T', 'A', 'P', 'S', 'N', 'A', 'P'};
 
 void put_phi(Writer& w, const Phi& phi) {
-    w.put(uint32_t(phi.free.size()));
+    w.value(uint32_t(phi.free.size()));
     w.bytes(phi.free.data(), phi.free.size() * sizeof(uint16_t));
-    w.put(uint32_t(phi.index.size()));
+    w.value(uint32_t(phi.index.size()));
     for (size_t i = 0; i < phi.slots.size(); ++i) {
         if (!phi.slots[i].used) continue;
-        w.put(uint16_t(i));
-        w.put(phi.slots[i].last_use);
-        w.put(uint32_t(phi.slots[i].app.size()));
-        w.bytes(phi.slots[i].app.data(), phi.slots[i].app.size());
+        w.value(uint16_t(i));
+        w.value(phi.slots[i].last_use);
+        w.text(phi.slots[i].app, STAP_MOST_APP_BYTES);
     }
-    w.put(phi.forgotten);
+    w.value(phi.forgotten);
 }
 
 Phi get_phi(Reader& r, uint32_t vocabulary, uint64_t steps) {
     Phi phi;
     phi.slots.resize(vocabulary);
     std::vector<bool> taken(vocabulary);
-    const uint32_t free = r.below<uint32_t>(vocabulary + 1, "too many free indices");
-    for (uint32_t i = 0; i < free; ++i) {
+    const auto get_index = [&](const char* why) {
         const uint16_t index = r.get<uint16_t>();
-        if (index >= vocabulary || taken[index]) damaged("a free index that is none");
+        if (index >= vocabulary || taken[index]) damaged(why);
         taken[index] = true;
-        phi.free.push_back(index);
-    }
+        return index;
+    };
+    const uint32_t free = r.below<uint32_t>(vocabulary + 1, "too many free indices");
+    for (uint32_t i = 0; i < free; ++i) phi.free.push_back(get_index("a free index that is none"));
     const uint32_t used = r.below<uint32_t>(vocabulary - free + 1, "too many apps");
     for (uint32_t i = 0; i < used; ++i) {
-        const uint16_t index = r.get<uint16_t>();
-        if (index >= vocabulary || taken[index]) damaged("an app's index that is none");
-        taken[index] = true;
+        const uint16_t index = get_index("an app's index that is none");
         Phi::Slot& slot = phi.slots[index];
-        slot.last_use = r.below<uint64_t>(steps, "an app used in the future");
-        slot.app.resize(r.below<uint32_t>(STAP_MOST_APP_BYTES + 1, "an app's name too long"));
         slot.used = true;
-        r.bytes(slot.app.data(), slot.app.size());
+        slot.last_use = r.below<uint64_t>(steps, "an app used in the future");
+        r.text(slot.app, STAP_MOST_APP_BYTES);
         if (slot.app.empty() || !phi.index.emplace(slot.app, index).second) damaged("an app without a name of its own");
     }
     if (free + used == 0) damaged("no room for any app");
@@ -54,31 +51,22 @@ Phi get_phi(Reader& r, uint32_t vocabulary, uint64_t steps) {
     return phi;
 }
 
-void put_log(Writer& w, const std::vector<Event>& log) {
-    for (const Event& event : log) {
-        w.put(event.minutes);
-        w.put(event.hour);
-        w.put(event.app);
-        w.put(event.action);
-        w.put(uint8_t(event.recycled));
-        w.bytes(event.context, sizeof event.context);
-    }
+template <typename Archive, typename AnEvent>
+void event_fields(Archive& a, AnEvent& event) {
+    archive_values(a, event.minutes, event.hour, event.app, event.action, event.recycled);
+    archive_list(a, event.moment);
 }
 
-void get_log(Reader& r, Session& s) {
+void get_events(Reader& r, Session& s) {
     const uint64_t count = std::min<uint64_t>(s.steps, s.schedule.context);
     for (uint64_t i = 0; i < count; ++i) {
         Event event;
-        event.minutes = r.get<double>();
-        event.hour = r.get<float>();
-        event.app = r.get<uint16_t>();
-        event.action = r.below<uint8_t>(2, "an action that is none");
-        r.value(event.recycled);
-        for (float& value : event.context) r.value(value);
+        event_fields(r, event);
+        if (event.action > 1) damaged("an action that is none");
         if (!(std::fabs(event.minutes) <= STAP_MOST_MINUTES) || !(event.hour >= 0 && event.hour < 24))
             damaged("a time that is none");
         if (event.app >= s.phi.slots.size() || !s.phi.slots[event.app].used) damaged("an event of no app");
-        s.log.push_back(event);
+        s.ring.push_back(event);
     }
 }
 
@@ -126,26 +114,26 @@ void get_cache(Reader& r, Session& s, uint32_t c) {
 std::vector<uint8_t> session_snapshot(const Session& s) {
     Writer w;
     w.bytes(kMagic, sizeof kMagic);
-    w.put(kSnapshotVersion);
-    w.put(s.model->fingerprint);
-    w.put(uint8_t(s.schedule.strategy));
-    w.put(uint8_t(s.pool.layout.dtype));
-    w.put(uint8_t(s.kernels->id));
-    w.put(s.schedule.context);
-    w.put(s.steps);
-    w.put(s.ranked);
-    w.put(s.answered);
+    w.value(kSnapshotVersion);
+    w.value(s.model->fingerprint);
+    w.value(uint8_t(s.schedule.strategy));
+    w.value(uint8_t(s.pool.layout.dtype));
+    w.value(uint8_t(s.kernels->id));
+    w.value(s.schedule.context);
+    w.value(s.steps);
+    w.value(s.ranked);
+    w.value(s.answered);
     w.bytes(s.state.logits.get(), s.model->config.vocabulary * sizeof(float));
     w.bytes(s.state.hidden.get(), s.model->config.dim * sizeof(float));
     put_phi(w, s.phi);
-    put_log(w, s.log);
+    for (const Event& event : s.ring) event_fields(w, event);
     for (const Cache& cache : s.caches) {
-        w.put(cache.taken);
-        w.put(cache.origin);
+        w.value(cache.taken);
+        w.value(cache.origin);
         visit_cache(s, cache, [&](const void* data, size_t size) { w.bytes(data, size); });
     }
     if (s.evidence) s.evidence->save(w);
-    w.put(hash_bytes(w.out.data(), w.out.size(), kSnapshotVersion));
+    w.value(hash_bytes(w.out.data(), w.out.size(), kSnapshotVersion));
     return std::move(w.out);
 }
 
@@ -161,10 +149,10 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     if (r.get<uint64_t>() != model->fingerprint) damaged("of another model");
     const auto strategy = stap_strategy(r.below<uint8_t>(STAP_ROLLING + 1, "an unknown strategy"));
     const auto dtype = stap_dtype(r.below<uint8_t>(STAP_I8 + 1, "an unknown dtype"));
-    const Kernels* kernels = kernels_find(stap_kernels(r.below<uint8_t>(STAP_KERNELS_NEON + 1, "unknown kernels")));
+    const Kernels* kernels = kernels_find(r.get<uint8_t>());
     if (!kernels) kernels = kernels_find(STAP_KERNELS_BEST);  // from another machine: right, if not to the last bit
     const uint32_t context = r.get<uint32_t>();
-    if (context < 2 || context % 2 != 0 || context > 1u << 20) damaged("an impossible context");
+    if (context < 2 || context % 2 != 0 || context > kMostContext) damaged("an impossible context");
     const uint64_t steps = r.below<uint64_t>(uint64_t(1) << 31, "too many events");
     const uint64_t ranked = r.below<uint64_t>(steps + 1, "a ranking in the future");
     const uint64_t answered = r.below<uint64_t>(steps + 1, "an answer in the future");
@@ -174,10 +162,12 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     Phi phi = get_phi(r, model->config.vocabulary, steps);
     auto session =
         std::make_unique<Session>(std::move(model), *kernels, Schedule{strategy, context}, dtype, std::move(phi));
-    session->steps = steps, session->ranked = ranked, session->answered = answered;
+    session->steps = steps;
+    session->ranked = ranked;
+    session->answered = answered;
     std::memcpy(session->state.logits.get(), logits.data(), logits.size() * sizeof(float));
     std::memcpy(session->state.hidden.get(), hidden.data(), hidden.size() * sizeof(float));
-    get_log(r, *session);
+    get_events(r, *session);
     for (uint32_t c = 0; c < 2; ++c) get_cache(r, *session, c);
     if (session->evidence) session->evidence->load(r);
     if (r.left != 0) damaged("bytes after its end");

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dtype.h"
+
 namespace stap {
 
 BlockLayout::BlockLayout(const Model& model, stap_dtype dtype_, uint32_t context)
     : dtype(dtype_), heads(model.config.heads), events(std::min(kBlock, (context + 15) / 16 * 16)) {
-    row = size_t(model.sizes.head) * (dtype == STAP_F32 ? 4 : dtype == STAP_F16 ? 2 : 1);
+    row = size_t(model.sizes.head) * dtype_size(dtype);
     head = 2 * events * row + (dtype == STAP_I8 ? 2 * events * sizeof(float) : 0);
     bytes = head * heads * model.config.layers;
 }

@@ -30,14 +30,14 @@ struct Pass {
             float* x = state.x.get() + size_t(i) * sizes.d;
             for (uint32_t k = 0; k < sizes.d; ++k)
                 x[k] = app[k] + action[k] + (s * w.hour[k] + c * w.hour[sizes.d + k]);
-            if (w.fusion) add_context(*w.fusion, event.context, x);
+            if (w.fusion) add_moment(*w.fusion, event.moment, x);
         }
     }
 
-    void add_context(const Fusion& fusion, const float* context, float* x) {
-        float values[padded(kContextValues)] = {};
-        fusion.normalise_context(context, values);
-        kernels.matmul(state.normed.get(), sizes.d, values, padded(kContextValues), 1, fusion.embed_context.view,
+    void add_moment(const Fusion& fusion, const float* moment, float* x) {
+        float values[padded(kMomentValues)] = {};
+        fusion.moment.apply(moment, kMomentValues, values);
+        kernels.matmul(state.normed.get(), sizes.d, values, padded(kMomentValues), 1, fusion.embed_moment.view,
                        state.whole.get());
         for (uint32_t k = 0; k < sizes.d; ++k) x[k] += state.normed[k];
     }
@@ -206,8 +206,8 @@ struct Pass {
 
 RunState::RunState(const Model& model) {
     const Sizes& s = model.sizes;
-    auto floats = [&](size_t count) { return bytes += count * sizeof(float), buffer_new<float>(count); };
-    auto wholes = [&](size_t count) { return bytes += count * sizeof(int16_t), buffer_new<int16_t>(count); };
+    const auto floats = [&](size_t count) { return buffer_counted<float>(count, bytes); };
+    const auto wholes = [&](size_t count) { return buffer_counted<int16_t>(count, bytes); };
     const size_t n = kMostBatch;
     x = floats(n * s.d);
     normed = floats(n * s.d);

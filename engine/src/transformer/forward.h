@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "files/model.h"
-#include "person/evidence.h"
+#include "person/statistics.h"
 #include "transformer/cache.h"
 #include "transformer/kernels.h"
 
@@ -18,8 +18,8 @@ struct Event {
     float hour;
     uint16_t app;  // virtual index
     uint8_t action;
-    bool recycled;                       // the index meant another app until now
-    float context[kContextValues] = {};  // the evidence's, of a model that has it
+    bool recycled;                     // the index meant another app until now
+    float moment[kMomentValues] = {};  // of a model with evidence
 };
 
 // Everything a pass writes to, n = kMostBatch rows each.
@@ -38,7 +38,7 @@ struct RunState {
     Buffer<int16_t> whole;        // (n, widest): inputs of int8 matrices
     Buffer<int16_t> whole_query;  // (n, H, D)
     Buffer<float> query_scale;    // (n, H)
-    size_t bytes = 0;
+    uint64_t bytes = 0;
 
     explicit RunState(const Model& model);
 };

@@ -1,7 +1,17 @@
 #include "transformer/kernels.h"
 
+#include <cstdlib>
+#include <cstring>
+
 namespace stap {
 namespace {
+
+struct Implementation {
+    const Kernels& kernels;
+    bool (*runs_here)();
+};
+
+bool always() { return true; }
 
 #if defined(STAP_HAVE_X86)
 // (F16C cannot be asked for with every compiler; it is older than AVX2, and no processor has AVX2 and FMA without it.)
@@ -12,23 +22,28 @@ bool has_avx512() {
 }
 #endif
 
+// The fastest first. A new instruction set is a file of kernels and a line here.
+constexpr Implementation kImplementations[] = {
+#if defined(STAP_HAVE_X86)
+    {kAvx512Kernels, has_avx512},
+    {kAvx2Kernels, has_avx2},
+#elif defined(STAP_HAVE_NEON)
+    {kNeonKernels, always},
+#endif
+    {kScalarKernels, always},
+};
+
 }  // namespace
 
-const Kernels* kernels_find(stap_kernels wanted) {
-    switch (wanted) {
-        case STAP_KERNELS_SCALAR: return &kScalarKernels;
-#if defined(STAP_HAVE_X86)
-        case STAP_KERNELS_AVX2: return has_avx2() ? &kAvx2Kernels : nullptr;
-        case STAP_KERNELS_AVX512: return has_avx512() ? &kAvx512Kernels : nullptr;
-        case STAP_KERNELS_BEST: return has_avx512() ? &kAvx512Kernels : has_avx2() ? &kAvx2Kernels : &kScalarKernels;
-#elif defined(STAP_HAVE_NEON)
-        case STAP_KERNELS_NEON:
-        case STAP_KERNELS_BEST: return &kNeonKernels;
-#else
-        case STAP_KERNELS_BEST: return &kScalarKernels;
-#endif
-        default: return nullptr;
+const Kernels* kernels_find(int wanted) {
+    const char* name = wanted == STAP_KERNELS_BEST ? std::getenv("STAP_KERNELS") : nullptr;
+    const Kernels* fastest = nullptr;
+    for (const auto& [kernels, runs_here] : kImplementations) {
+        if (!runs_here()) continue;
+        if (kernels.id == wanted || (name && std::strcmp(kernels.name, name) == 0)) return &kernels;
+        if (!fastest) fastest = &kernels;
     }
+    return wanted == STAP_KERNELS_BEST ? fastest : nullptr;
 }
 
 }  // namespace stap

@@ -7,17 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "stap.h"
+#include "memory.h"
 
 namespace stap {
-
-// A weight matrix, rows x cols, row-major.
-struct Matrix {
-    stap_dtype dtype;
-    const void* data;    // float, half (uint16_t) or int8_t
-    const float* scale;  // (rows,) of int8: value = scale[row] * stored
-    uint32_t rows, cols;
-};
 
 // A query of one head, in both forms.
 struct Query {
@@ -59,16 +51,19 @@ inline float int16_most(uint32_t size) {
     return float(most < 32767u ? most : 32767u);
 }
 
-// nullptr where this build or this processor lacks them.
-const Kernels* kernels_find(stap_kernels wanted);
+// What a file of kernels ends with: the functions in it, which have the same names in every one.
+#define STAP_KERNEL_TABLE(id, name)                                                       \
+    {                                                                                     \
+        id, name, matmul, rms_norm, silu_mul, to_int16, {store_f32, store_f16, store_i8}, \
+            {score_floats<float>, score_floats<uint16_t>, score_i8}, soft, {              \
+            mix<float, false>, mix<uint16_t, false>, mix<int8_t, true>                    \
+        }                                                                                 \
+    }
 
-extern const Kernels kScalarKernels;
-#if defined(STAP_HAVE_X86)
-extern const Kernels kAvx2Kernels;
-extern const Kernels kAvx512Kernels;
-#endif
-#if defined(STAP_HAVE_NEON)
-extern const Kernels kNeonKernels;
-#endif
+extern const Kernels kScalarKernels, kAvx2Kernels, kAvx512Kernels, kNeonKernels;  // of these, those of this build
+
+// The kernels with this number, nullptr where this build or this processor lacks them. STAP_KERNELS_BEST: those that
+// the environment variable STAP_KERNELS names if they run here, else the fastest.
+const Kernels* kernels_find(int wanted);
 
 }  // namespace stap

@@ -91,18 +91,6 @@ struct I {
 
 }  // namespace
 
-extern const Kernels kAvx2Kernels;
-const Kernels kAvx2Kernels = {
-    STAP_KERNELS_AVX2,
-    "avx2",
-    matmul,
-    rms_norm,
-    silu_mul,
-    to_int16,
-    {store_f32, store_f16, store_i8},
-    {score_floats<float>, score_floats<uint16_t>, score_i8},
-    soft,
-    {mix<float, false>, mix<uint16_t, false>, mix<int8_t, true>},
-};
+const Kernels kAvx2Kernels = STAP_KERNEL_TABLE(STAP_KERNELS_AVX2, "avx2");
 
 }  // namespace stap

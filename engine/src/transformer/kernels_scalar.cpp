@@ -2,7 +2,7 @@
 // that the other kernels are held to.
 #include <cmath>
 
-#include "half.h"
+#include "dtype.h"
 #include "transformer/kernels.h"
 
 namespace stap {
@@ -12,14 +12,17 @@ inline float value_of(float x) { return x; }
 inline float value_of(uint16_t x) { return half_to_float(x); }
 inline float value_of(int8_t x) { return float(x); }
 
-float to_int16(int16_t* out, const float* x, uint32_t size, float most) {
+template <typename T>
+float to_integers(T* out, const float* x, uint32_t size, float most) {
     float largest = 0;
     for (uint32_t i = 0; i < size; ++i) largest = std::fabs(x[i]) > largest ? std::fabs(x[i]) : largest;
     const float inverse = largest > 1e-30f && largest < 1e30f ? most / largest : 0;
     for (uint32_t i = 0; i < size; ++i)
-        out[i] = inverse != 0 && x[i] == x[i] ? int16_t(std::nearbyint(x[i] * inverse)) : int16_t(0);
+        out[i] = inverse != 0 && x[i] == x[i] ? T(std::nearbyint(x[i] * inverse)) : T(0);
     return inverse != 0 ? largest / most : 0;
 }
+
+float to_int16(int16_t* out, const float* x, uint32_t size, float most) { return to_integers(out, x, size, most); }
 
 template <typename W>
 void matmul_floats(float* y, size_t ldy, const float* x, size_t ldx, uint32_t n, const Matrix& w) {
@@ -69,13 +72,7 @@ float store_f16(void* out, const float* x, uint32_t size) {
 }
 
 float store_i8(void* out, const float* x, uint32_t size) {
-    float largest = 0;
-    for (uint32_t i = 0; i < size; ++i) largest = std::fabs(x[i]) > largest ? std::fabs(x[i]) : largest;
-    const float inverse = largest > 1e-30f && largest < 1e30f ? 127 / largest : 0;
-    for (uint32_t i = 0; i < size; ++i)
-        static_cast<int8_t*>(out)[i] =
-            inverse != 0 && x[i] == x[i] ? int8_t(std::nearbyint(x[i] * inverse)) : int8_t(0);
-    return inverse != 0 ? largest / 127 : 0;
+    return to_integers(static_cast<int8_t*>(out), x, size, 127);
 }
 
 template <typename T>
@@ -102,7 +99,10 @@ float soft(float* scores, uint32_t n, float* largest, float* sum) {
     for (uint32_t j = 0; j < n; ++j) top = scores[j] > top ? scores[j] : top;
     const float keep = std::exp(*largest - top);
     float total = *sum * keep;
-    for (uint32_t j = 0; j < n; ++j) total += scores[j] = std::exp(scores[j] - top);
+    for (uint32_t j = 0; j < n; ++j) {
+        scores[j] = std::exp(scores[j] - top);
+        total += scores[j];
+    }
     *largest = top;
     *sum = total;
     return keep;
@@ -121,17 +121,6 @@ void mix(float* out, float keep, const float* weights, const void* values, const
 
 }  // namespace
 
-const Kernels kScalarKernels = {
-    STAP_KERNELS_SCALAR,
-    "scalar",
-    matmul,
-    rms_norm,
-    silu_mul,
-    to_int16,
-    {store_f32, store_f16, store_i8},
-    {score_floats<float>, score_floats<uint16_t>, score_i8},
-    soft,
-    {mix<float, false>, mix<uint16_t, false>, mix<int8_t, true>},
-};
+const Kernels kScalarKernels = STAP_KERNEL_TABLE(STAP_KERNELS_SCALAR, "scalar");
 
 }  // namespace stap

@@ -1,9 +1,9 @@
 // The kernels, written once over a few vector operations. The including file defines, in an unnamed namespace:
-//   F: kWidth floats. load(float*), load(half*), load(int8*), set(x), zero(), store(p, v), store_half(p, v), add, mul,
-//   max,
-//      fma(a, b, c) = a * b + c, abs, sum(v), top(v), sums(v[kWidth]) -> F of their sums, power(n) = 2^n for whole n,
-//      nearest(v), to_whole(p16 or p8, v): the values, whole already, as integers
-//   I: 32-bit sums. zero(), dot(acc, int8* 32 of them, int16*), sum(v), add, sums(v[kWidth]) -> F
+//   F: kWidth floats. load(float*, half* or int8*), set(x), zero(), store(p, v), store_half(p, v), add, sub, mul, div,
+//      max, min, fma(a, b, c) = a * b + c, abs, sum(v), top(v), sums(v[kWidth]) -> F of their sums, nearest(v),
+//      power(n) = 2^n for whole n, zero_below(v, x, least), to_whole(p16 or p8, v): the values, whole already, as
+//      integers
+//   I: 32-bit sums. zero(), dot(sum, int8* 32 of them, int16*), sum(v), sums(v[kWidth]) -> F
 // No function of the standard library here: this is compiled for processors that others may not have.
 
 inline F exp_vector(F x) {  // relative error below 2e-7; below -87.3 it is zero
@@ -216,7 +216,10 @@ inline void mix_slice(float* out, float keep, const float* weights, const T* val
     for (; j + kWidth <= n; j += kWidth) {
         alignas(64) float scaled[kWidth];  // together: one product at a time costs as much as a part of the row
         const float* factors = weights + j;
-        if (scales) F::store(scaled, F::mul(F::load(factors), F::load(scales + j))), factors = scaled;
+        if (scales) {
+            F::store(scaled, F::mul(F::load(factors), F::load(scales + j)));
+            factors = scaled;
+        }
 #pragma GCC unroll 16
         for (int e = 0; e < kWidth; ++e) add(factors[e], values + size_t(j + e) * size);
     }

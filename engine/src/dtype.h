@@ -1,10 +1,15 @@
-// IEEE half precision, converted in software: for the loader and the scalar kernels.
+// How numbers are kept: the size of each dtype, and IEEE half precision in software for the loader and the scalar
+// kernels.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
+#include "stap.h"
+
 namespace stap {
+
+constexpr size_t dtype_size(stap_dtype dtype) { return dtype == STAP_F32 ? 4 : dtype == STAP_F16 ? 2 : 1; }
 
 inline float half_to_float(uint16_t half) {
     const uint32_t sign = uint32_t(half & 0x8000u) << 16;
@@ -17,7 +22,7 @@ inline float half_to_float(uint16_t half) {
         bits = sign;
     } else {  // subnormal: shift until the leading one stands before the point
         exponent = 113;
-        while ((mantissa & 0x400u) == 0) mantissa <<= 1, --exponent;
+        for (; (mantissa & 0x400u) == 0; mantissa <<= 1) --exponent;
         bits = sign | (exponent << 23) | ((mantissa & 0x3ffu) << 13);
     }
     float value;
