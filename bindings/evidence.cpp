@@ -21,14 +21,14 @@ using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 nb::tuple now(const Evidence& evidence, uint32_t k) {
     std::vector<uint32_t> places;
-    if (evidence.blend().apps() > 0) evidence.blend().candidates(k, places);
+    if (!evidence.blend().apps.empty()) evidence.blend().candidates(k, places);
     auto statistics = array<float, 2>({places.size(), kStatistics}, 0);
     auto rank = array<int32_t, 1>({places.size()}, 0);
     auto moment = array<float, 1>({kMomentValues}, 0);
     nb::list names;
     for (size_t i = 0; i < places.size(); ++i) {
         evidence.statistics(places[i], statistics.data() + i * kStatistics);
-        const Blend::App& app = evidence.blend().app(places[i]);
+        const Blend::App& app = evidence.blend().apps[places[i]];
         rank.data()[i] = int32_t(app.rank);
         names.append(nb::str(app.name.data(), app.name.size()));
     }
@@ -57,7 +57,7 @@ nb::tuple table(Column<int32_t> app, Column<double> start, Column<double> end, C
                 if (at_open.data()[i] != open) continue;
                 evidence.blend().candidates(k, places);
                 for (size_t j = 0; j < places.size(); ++j) {
-                    const Blend::App& candidate = evidence.blend().app(places[j]);
+                    const Blend::App& candidate = evidence.blend().apps[places[j]];
                     code.data()[i * k + j] = std::stoi(candidate.name);
                     rank.data()[i * k + j] = uint8_t(std::min(candidate.rank, 255u));
                     evidence.statistics(places[j], statistics.data() + (i * k + j) * kStatistics);

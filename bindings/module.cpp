@@ -68,13 +68,6 @@ Model* load_file(const std::string& path, int weights) {
     return new Model(model);
 }
 
-Model* load_bytes(nb::bytes data, int weights) {
-    stap_model* model = nullptr;
-    char message[512] = "";
-    check(stap_model_load_buffer(data.c_str(), data.size(), weights, &model, message, sizeof message), message);
-    return new Model(model);
-}
-
 Session* new_session(const Model& model, int strategy, uint32_t context, int cache, int kernels, uint32_t app_limit,
                      uint64_t seed) {
     const stap_options options = {strategy, context, cache, kernels, app_limit, seed};
@@ -175,7 +168,6 @@ NB_MODULE(_engine, m) {
     bind_evidence(m);
     nb::class_<Model>(m, "Model")
         .def_static("load", &load_file, nb::arg("path"), nb::arg("weights"), nb::rv_policy::take_ownership)
-        .def_static("load_bytes", &load_bytes, nb::arg("data"), nb::arg("weights"), nb::rv_policy::take_ownership)
         .def_prop_ro("vocabulary", [](const Model& model) { return model.info().vocabulary; })
         .def_prop_ro("context", [](const Model& model) { return model.info().context; })
         .def_prop_ro("evidence", [](const Model& model) { return model.info().evidence; })

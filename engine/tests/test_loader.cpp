@@ -62,6 +62,18 @@ Tensor& named(std::vector<Tensor>& tensors, const std::string& name) {
     return tensors.front();
 }
 
+void make_i8(Tensor& tensor) {
+    tensor.dtype = "I8";
+    tensor.bytes.resize(tensor.bytes.size() / 4);
+}
+
+void shorten(Tensor& tensor) {
+    tensor.shape = {1};
+    tensor.bytes.resize(4);
+}
+
+void transpose(Tensor& tensor) { std::swap(tensor.shape[0], tensor.shape[1]); }
+
 void put_float(Tensor& tensor, float value) { std::memcpy(&tensor.bytes[0], &value, 4); }
 
 struct Case {
@@ -179,7 +191,7 @@ std::vector<Case> cases() {
         {STAP_ERROR_TENSOR, "tensor \"embed_action.weight\" has shape (), its config says (2, 24)",
          with_tensors([](auto& t) { t[1].shape = {}, t[1].bytes = "0000"; })},
         {STAP_ERROR_TENSOR, "tensor \"norm.weight\" is I8, which only the large matrices may be",
-         with_tensors([](auto& t) { named(t, "norm.weight").dtype = "I8", named(t, "norm.weight").bytes.resize(24); })},
+         with_tensors([](auto& t) { make_i8(named(t, "norm.weight")); })},
         {STAP_ERROR_TENSOR, "tensor \"head.weight\" is I8 without a scale",
          with_tensors([](auto& t) { t.erase(t.end() - 2); }, "I8")},
         {STAP_ERROR_TENSOR, "the scale of tensor \"head.weight\" is not one F32 a row",
@@ -203,10 +215,7 @@ std::vector<Case> cases() {
         {STAP_ERROR_CONFIG, "model config: candidate_heads without an evidence head",
          with_member("\"candidate_heads\": 1")},
         {STAP_ERROR_TENSOR, "tensor \"evidence.compare.out.weight\" has shape (32, 10), its config says (10, 32)",
-         with_evidence([](auto& t) {
-             std::swap(named(t, "evidence.compare.out.weight").shape[0],
-                       named(t, "evidence.compare.out.weight").shape[1]);
-         })},
+         with_evidence([](auto& t) { transpose(named(t, "evidence.compare.out.weight")); })},
         {STAP_ERROR_TENSOR, "tensor \"evidence.compare.qkv.weight\" is missing",
          tiny::file(tiny::tensors(tiny::config()), tiny::metadata(tiny::config_text(tiny::config_with_evidence())))},
         {STAP_ERROR_TENSOR, "tensor \"evidence.compare.out.weight\" does not belong to its config",
@@ -215,17 +224,13 @@ std::vector<Case> cases() {
         {STAP_ERROR_TENSOR, "tensor \"evidence.gate.weight\" is missing",
          with_evidence([](auto& t) { named(t, "evidence.gate.weight").name = "evidence.gate"; })},
         {STAP_ERROR_TENSOR, "tensor \"evidence.gate.weight\" has shape (50, 36), its config says (36, 50)",
-         with_evidence([](auto& t) {
-             std::swap(named(t, "evidence.gate.weight").shape[0], named(t, "evidence.gate.weight").shape[1]);
-         })},
+         with_evidence([](auto& t) { transpose(named(t, "evidence.gate.weight")); })},
         {STAP_ERROR_TENSOR, "tensor \"evidence.scale\" has shape (1), its config says (2)",
-         with_evidence([](auto& t) { t.back().shape = {1}, t.back().bytes.resize(4); })},
+         with_evidence([](auto& t) { shorten(t.back()); })},
         {STAP_ERROR_TENSOR, "tensor \"evidence.rank.weight\" has shape (160), its config says (16, 10)",
          with_evidence([](auto& t) { named(t, "evidence.rank.weight").shape = {160}; })},
         {STAP_ERROR_TENSOR, "tensor \"evidence.hidden.weight\" is I8, which only the large matrices may be",
-         with_evidence([](auto& t) {
-             named(t, "evidence.hidden.weight").dtype = "I8", named(t, "evidence.hidden.weight").bytes.resize(100);
-         })},
+         with_evidence([](auto& t) { make_i8(named(t, "evidence.hidden.weight")); })},
         {STAP_ERROR_TENSOR, "tensor \"evidence.hidden.weight.scale\" does not belong to its config",
          with_evidence(
              [](auto& t) { t.push_back({"evidence.hidden.weight.scale", "F32", {10}, std::string(40, '0')}); })},
@@ -240,10 +245,10 @@ std::vector<Case> cases() {
 
 void hostile_files_are_refused() {
     std::set<std::string> messages;
-    for (const Case& one : cases()) {
-        const Refusal found = load(one.file);
-        CHECK(found.status == one.status);
-        CHECK_EQUAL(found.message.substr(0, std::strlen(one.message)), one.message);
+    for (const Case& hostile : cases()) {
+        const Refusal found = load(hostile.file);
+        CHECK(found.status == hostile.status);
+        CHECK_EQUAL(found.message.substr(0, std::strlen(hostile.message)), hostile.message);
         CHECK(messages.insert(found.message).second);
     }
     std::printf("%zu hostile files, %zu messages\n", cases().size(), messages.size());

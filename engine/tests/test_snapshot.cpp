@@ -11,7 +11,9 @@ void goes_on_with_the_same_bits(const tiny::Config& config, uint64_t step) {
     for (int strategy = STAP_ISWI; strategy <= STAP_ROLLING; ++strategy)
         for (int cache = STAP_F32; cache <= STAP_I8; ++cache) {
             stap_options options = stap_options_default();
-            options.strategy = strategy, options.cache = cache, options.app_limit = 7;  // with apps forgotten
+            options.strategy = strategy;
+            options.cache = cache;
+            options.app_limit = 7;  // with apps forgotten
             for (uint64_t cut = 0; cut < 40; cut += step) {
                 const SessionPointer session = open(model.get(), options);
                 for (uint64_t i = 0; i < cut; ++i) {
@@ -24,7 +26,8 @@ void goes_on_with_the_same_bits(const tiny::Config& config, uint64_t step) {
                 CHECK(snapshot(other.get()) == state);
                 if (cut > 0) CHECK(same_bits(answer(session.get()), answer(other.get())));
                 for (uint64_t i = cut; i < cut + 20; ++i) {
-                    observe(session.get(), i), observe(other.get(), i);
+                    observe(session.get(), i);
+                    observe(other.get(), i);
                     CHECK(same_bits(logits(session.get()), logits(other.get())) &&
                           same_bits(answer(session.get()), answer(other.get())));
                 }
@@ -35,7 +38,10 @@ void goes_on_with_the_same_bits(const tiny::Config& config, uint64_t step) {
 void damaged_ones_are_refused(const tiny::Config& config) {
     const ModelPointer model = load(tiny::model(config)), other = load(tiny::model(config), STAP_F16);
     const SessionPointer session = open(model.get(), stap_options_default());
-    for (uint64_t i = 0; i < 30; ++i) observe(session.get(), i), logits(session.get());
+    for (uint64_t i = 0; i < 30; ++i) {
+        observe(session.get(), i);
+        logits(session.get());
+    }
     const std::vector<uint8_t> state = snapshot(session.get());
     stap_session* none = nullptr;
     CHECK(stap_session_restore(other.get(), STAP_KERNELS_BEST, state.data(), state.size(), &none) == STAP_ERROR_STATE);

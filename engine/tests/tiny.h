@@ -16,15 +16,16 @@ namespace tiny {
 using stap::Config;
 
 inline Config config() {
-    Config c;
-    c.vocabulary = 12, c.context = 16, c.dim = 24, c.layers = 2, c.heads = 3, c.hidden = 20;
-    c.query_key_norm = true, c.ordinal_heads = 1;
+    Config c = {12, 16, 24, 2, 3, 20};
+    c.query_key_norm = true;
+    c.ordinal_heads = 1;
     return c;
 }
 
 inline Config config_with_evidence() {
     Config c = config();
-    c.evidence = 10, c.candidate_heads = 2;
+    c.evidence = 10;
+    c.candidate_heads = 2;
     return c;
 }
 

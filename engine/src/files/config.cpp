@@ -8,29 +8,31 @@ namespace {
 
 [[noreturn]] void bad(const std::string& why) { fail(STAP_ERROR_CONFIG, "model config: " + why); }
 
-bool set_whole(Config& config, const std::string& name, const Json& value) {
-    for (const WholeSetting& whole : kWholeSettings) {
-        if (name != whole.name) continue;
-        if (!value.is_whole()) bad(name + " is no whole number");
-        if (value.whole() < whole.least || value.whole() > whole.most)
-            bad(name + " is " + value.text + ", outside " + std::to_string(whole.least) + ".." +
-                std::to_string(whole.most));
-        config.*whole.field = uint32_t(value.whole());
-        return true;
-    }
-    return false;
+template <typename Setting, size_t n>
+const Setting* find(const Setting (&settings)[n], const std::string& name) {
+    for (const Setting& setting : settings)
+        if (name == setting.name) return &setting;
+    return nullptr;
 }
 
-bool set_real(Config& config, const std::string& name, const Json& value) {
-    for (const RealSetting& real : kRealSettings) {
-        if (name != real.name) continue;
+void set(Config& config, const std::string& name, const Json& value) {
+    if (const WholeSetting* whole = find(kWholeSettings, name)) {
+        if (!value.is_whole()) bad(name + " is no whole number");
+        if (value.whole() < whole->least || value.whole() > whole->most)
+            bad(name + " is " + value.text + ", outside " + std::to_string(whole->least) + ".." +
+                std::to_string(whole->most));
+        config.*whole->field = uint32_t(value.whole());
+    } else if (const RealSetting* real = find(kRealSettings, name)) {
         if (value.kind != Json::kNumber) bad(name + " is no number");
-        const double number = value.number();
-        if (!(number > real.above && number < real.below)) bad(name + " is " + value.text + ", out of range");
-        config.*real.field = number;
-        return true;
+        config.*real->field = value.number();
+        if (!(value.number() > real->above && value.number() < real->below))
+            bad(name + " is " + value.text + ", out of range");
+    } else if (name == "query_key_norm") {
+        if (value.kind != Json::kBool) bad("query_key_norm is neither true nor false");
+        config.query_key_norm = value.flag;
+    } else {
+        bad("unknown setting \"" + name.substr(0, 80) + "\"");
     }
-    return false;
 }
 
 }  // namespace
@@ -38,12 +40,7 @@ bool set_real(Config& config, const std::string& name, const Json& value) {
 Config config_from_json(const Json& json) {
     if (json.kind != Json::kObject) bad("no table of names and values");
     Config config;
-    for (const auto& [name, value] : json.members) {
-        if (set_whole(config, name, value) || set_real(config, name, value)) continue;
-        if (name != "query_key_norm") bad("unknown setting \"" + name.substr(0, 80) + "\"");
-        if (value.kind != Json::kBool) bad("query_key_norm is neither true nor false");
-        config.query_key_norm = value.flag;
-    }
+    for (const auto& [name, value] : json.members) set(config, name, value);
     if (config.dim % (2 * config.heads) != 0)
         bad("dim " + std::to_string(config.dim) + " does not give " + std::to_string(config.heads) +
             " heads an even number of values each");

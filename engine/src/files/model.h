@@ -1,6 +1,7 @@
 // A model in memory: read once, never changed, shared by all its sessions.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -20,6 +21,7 @@ struct Sizes {
         : d(padded(config.dim)), head(padded(config.head_dim())), heads(config.heads), attention(config.heads * head),
           hidden(padded(config.hidden)), vocabulary(padded(config.vocabulary)) {}
     Sizes() = default;
+    uint32_t widest() const { return std::max({d, attention, hidden}); }  // that a matrix takes
 };
 
 struct OwnedMatrix {

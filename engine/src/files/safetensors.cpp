@@ -61,56 +61,64 @@ Config read_config(const Json& header) {
     return config_from_json(parsed);
 }
 
-stap_dtype read_dtype(const std::string& name, const Json* value) {
-    if (!value) damaged("tensor " + quoted(name) + " has no dtype");
-    if (value->kind != Json::kString) damaged("tensor " + quoted(name) + " has a dtype that is not text");
-    if (value->text == "F32") return STAP_F32;
-    if (value->text == "F16") return STAP_F16;
-    if (value->text == "I8") return STAP_I8;
-    fail(STAP_ERROR_TENSOR, "tensor " + quoted(name) + " is " + quoted(value->text) + ", not F32, F16 or I8");
-}
+// What the header says of one tensor.
+struct EntryReader {
+    const std::string& name;
+    const Json& json;
 
-std::vector<uint64_t> read_shape(const std::string& name, const Json* value) {
-    if (!value) damaged("tensor " + quoted(name) + " has no shape");
-    if (value->kind != Json::kArray) damaged("tensor " + quoted(name) + " has a shape that is no list");
-    if (value->items.size() > kMostDimensions) damaged("tensor " + quoted(name) + " has more than 8 dimensions");
-    std::vector<uint64_t> shape;
-    uint64_t count = 1;
-    for (const Json& item : value->items) {
-        if (!item.is_whole()) damaged("tensor " + quoted(name) + " has a dimension that is no whole number");
-        const uint64_t n = item.whole();
-        if (n != 0 && count > kMostValues / n) damaged("tensor " + quoted(name) + " has more values than any model");
-        count *= n;
-        shape.push_back(n);
+    [[noreturn]] void bad(const std::string& why) const { damaged("tensor " + quoted(name) + " " + why); }
+
+    const Json& member(const std::string& key) const {
+        const Json* value = json.find(key);
+        if (!value) bad("has no " + key);
+        return *value;
     }
-    return shape;
-}
 
-TensorEntry read_entry(const std::string& name, const Json& json, uint64_t data_begin, uint64_t data_size) {
-    if (json.kind != Json::kObject) damaged("tensor " + quoted(name) + " is described by no JSON object");
-    for (const auto& [key, value] : json.members)
-        if (key != "dtype" && key != "shape" && key != "data_offsets")
-            damaged("tensor " + quoted(name) + " has an unknown entry " + quoted(key));
-    TensorEntry entry;
-    entry.dtype = read_dtype(name, json.find("dtype"));
-    entry.shape = read_shape(name, json.find("shape"));
-    const Json* offsets = json.find("data_offsets");
-    if (!offsets) damaged("tensor " + quoted(name) + " has no data_offsets");
-    if (offsets->kind != Json::kArray || offsets->items.size() != 2)
-        damaged("tensor " + quoted(name) + " has data_offsets that are no pair");
-    for (const Json& item : offsets->items)
-        if (!item.is_whole()) damaged("tensor " + quoted(name) + " has an offset that is no whole number");
-    const uint64_t begin = offsets->items[0].whole(), end = offsets->items[1].whole();
-    if (begin > end) damaged("tensor " + quoted(name) + " ends before it begins");
-    if (end > data_size) damaged("tensor " + quoted(name) + " runs past the end of the file");
-    const uint64_t bytes = entry.count() * dtype_size(entry.dtype);  // below 2^42: read_shape saw to it
-    if (end - begin != bytes)
-        damaged("tensor " + quoted(name) + " has " + std::to_string(end - begin) +
-                " bytes where its shape and dtype need " + std::to_string(bytes));
-    entry.begin = data_begin + begin;
-    entry.end = data_begin + end;
-    return entry;
-}
+    stap_dtype dtype() const {
+        const Json& value = member("dtype");
+        if (value.kind != Json::kString) bad("has a dtype that is not text");
+        if (value.text == "F32") return STAP_F32;
+        if (value.text == "F16") return STAP_F16;
+        if (value.text == "I8") return STAP_I8;
+        fail(STAP_ERROR_TENSOR, "tensor " + quoted(name) + " is " + quoted(value.text) + ", not F32, F16 or I8");
+    }
+
+    std::vector<uint64_t> shape() const {
+        const Json& value = member("shape");
+        if (value.kind != Json::kArray) bad("has a shape that is no list");
+        if (value.items.size() > kMostDimensions) bad("has more than 8 dimensions");
+        std::vector<uint64_t> shape;
+        uint64_t count = 1;
+        for (const Json& item : value.items) {
+            if (!item.is_whole()) bad("has a dimension that is no whole number");
+            const uint64_t n = item.whole();
+            if (n != 0 && count > kMostValues / n) bad("has more values than any model");
+            count *= n;
+            shape.push_back(n);
+        }
+        return shape;
+    }
+
+    TensorEntry read(uint64_t data_begin, uint64_t data_size) const {
+        if (json.kind != Json::kObject) bad("is described by no JSON object");
+        for (const auto& [key, value] : json.members)
+            if (key != "dtype" && key != "shape" && key != "data_offsets") bad("has an unknown entry " + quoted(key));
+        TensorEntry entry = {dtype(), shape(), 0, 0};
+        const Json& offsets = member("data_offsets");
+        if (offsets.kind != Json::kArray || offsets.items.size() != 2) bad("has data_offsets that are no pair");
+        for (const Json& item : offsets.items)
+            if (!item.is_whole()) bad("has an offset that is no whole number");
+        entry.begin = data_begin + offsets.items[0].whole();
+        entry.end = data_begin + offsets.items[1].whole();
+        if (entry.begin > entry.end) bad("ends before it begins");
+        if (entry.end > data_begin + data_size) bad("runs past the end of the file");
+        const uint64_t size = entry.end - entry.begin;
+        const uint64_t wanted = entry.count() * dtype_size(entry.dtype);  // below 2^42: shape() saw to it
+        if (size != wanted)
+            bad("has " + std::to_string(size) + " bytes where its shape and dtype need " + std::to_string(wanted));
+        return entry;
+    }
+};
 
 void check_layout(const std::map<std::string, TensorEntry>& tensors, uint64_t data_begin, uint64_t size) {
     std::vector<std::pair<const TensorEntry*, const std::string*>> sorted;
@@ -177,7 +185,7 @@ ModelFile model_file_open(Source& source) {
     file.config = read_config(header);
     for (const auto& [name, json] : header.members)
         if (name != "__metadata__")
-            file.tensors.emplace(name, read_entry(name, json, data_begin, source.size() - data_begin));
+            file.tensors.emplace(name, EntryReader{name, json}.read(data_begin, source.size() - data_begin));
     check_layout(file.tensors, data_begin, source.size());
     check_tensors(file);
     return file;

@@ -36,8 +36,7 @@ constexpr double kPi = 3.141592653589793238462643383279502884;
 
 inline double decay(double elapsed, double half_life) { return std::exp2(-elapsed / half_life); }
 
-class Blend {
-   public:
+struct Blend {
     struct App {
         std::string name;
         uint32_t serial = 0, rank = 0, count = 0;  // rank of recency: 0 the current app, 1 the one before, ...
@@ -57,69 +56,49 @@ class Blend {
         double minutes;      // since its last, by the clock
     };
 
+    std::vector<App> apps;  // each at its place
+    std::unordered_map<std::string, uint32_t> places;
+    std::vector<uint32_t> recency;  // places, latest first
+    uint32_t serials = 0;
+    Cues sequence, stays;
+    double weights[kExperts], biases[kBiasSets][kBiased] = {};
+    uint64_t usages = 0;
+    AppId past[kLongest] = {};  // the latest apps, latest first
+    uint32_t past_size = 0;
+    int32_t stay = -1;  // the bucket of the current usage's length, -1 while it is open
+    double opened = 0;  // minutes of the last open
+    double hour = 0;    // of the last event
+    double clock = 0;   // minutes that passed, never backwards
+
+    // What follows from all this after every event.
+    uint64_t sequence_cues[kOrders] = {}, stay_cue = 0;  // that hold now
+    std::vector<double> share, log_share;                // (kExperts, apps)
+    std::vector<double> frequency;                       // (apps) the mean of the fast and the slow share
+    std::vector<double> probability;                     // (apps) of being next; 0 for the current app
+    double log_totals[kExperts] = {};                    // of shares that do not sum to 1 and should
+
     Blend();
 
-    bool is_current(std::string_view app) const { return !recency_.empty() && apps_[recency_[0]].name == app; }
+    bool is_current(std::string_view app) const { return !recency.empty() && apps[recency[0]].name == app; }
     Opening open(std::string_view app, double minutes, double hour);  // another app than the current one
     void close(double minutes, double hour);                          // the current one
+    void predict();                                                   // all that follows
 
-    uint32_t apps() const { return uint32_t(apps_.size()); }
-    const App& app(uint32_t place) const { return apps_[place]; }
-    uint32_t current() const { return recency_[0]; }
-    uint64_t usages() const { return usages_; }
-    bool is_open() const { return stay_ < 0; }  // the current usage
-    double opened() const { return opened_; }   // minutes of the last open
-    double hour() const { return hour_; }       // of the last event
-    double clock() const { return clock_; }     // minutes that passed, never backwards
-
-    const std::vector<double>& probability() const {
-        return probability_;
-    }  // (apps) of being next; 0 for the current app
-    void candidates(uint32_t k, std::vector<uint32_t>& places) const;  // the k likeliest, best first; never the current
-    const double* share(Expert expert) const { return share_.data() + expert * apps_.size(); }  // (apps)
-    const double* frequency() const {
-        return frequency_.data();
-    }  // (apps) that of the fast and the slow expert together
-    double log_share(Expert expert, uint32_t place) const;  // of shares that sum to 1, but for the hour's
+    void candidates(uint32_t k, std::vector<uint32_t>& out) const;  // the k likeliest, best first; never the current
+    const double* row(uint32_t expert) const { return share.data() + expert * apps.size(); }
+    double* row(uint32_t expert) { return share.data() + expert * apps.size(); }
+    size_t bytes() const;  // held in memory, about
 
     // The cue of so many latest apps, none while there are fewer; that of the current app and what else holds.
     uint64_t past_cue(uint32_t order) const;
-    uint64_t current_cue(CueKind kind, uint32_t bucket) const { return cue_key(kind, {past_[0].serial, bucket}); }
-    uint64_t skip_cue() const { return past_size_ < 2 ? 0 : cue_key(kSkipCue, {past_[1].serial}); }
+    uint64_t current_cue(CueKind kind, uint32_t bucket) const { return cue_key(kind, {past[0].serial, bucket}); }
     void sharpen(const Cues& cues, uint64_t cue, const double* prior, double* out) const;
 
-    size_t bytes() const;  // held in memory, about
-
    private:
-    friend struct EvidenceArchive;  // its state is saved with that of the evidence
-
     uint32_t place_of(std::string_view app, bool& fresh);
     void learn(uint32_t chosen);
-    void count_hour(App& app, double hour);
     void touch(uint32_t place, bool fresh);
-    void predict();
     void mix();
-    double* row(uint32_t expert) { return share_.data() + expert * apps_.size(); }
-
-    std::vector<App> apps_;
-    std::unordered_map<std::string, uint32_t> places_;
-    std::vector<uint32_t> recency_;  // places, latest first
-    uint32_t serials_ = 0;
-
-    Cues sequence_, stays_;
-    double weights_[kExperts], biases_[kBiasSets][kBiased] = {};
-
-    uint64_t usages_ = 0;
-    AppId past_[kLongest] = {};  // the latest apps, latest first
-    uint32_t past_size_ = 0;
-    int32_t stay_ = -1;  // the bucket of the current usage's length, -1 while it is open
-    double opened_ = 0, hour_ = 0, clock_ = 0;
-
-    // What follows from all this after every event.
-    uint64_t sequence_cues_[kOrders] = {}, stay_cue_ = 0;  // that hold now
-    std::vector<double> share_, log_share_;                // (kExperts, apps)
-    std::vector<double> frequency_, probability_;          // (apps)
-    double log_totals_[kExperts] = {};                     // of the shares that do not sum to 1
 };
 
 }  // namespace stap

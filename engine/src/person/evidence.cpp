@@ -41,7 +41,7 @@ void Evidence::observe(std::string_view app, int action, double minutes, double 
 }
 
 void Evidence::open(std::string_view name, double minutes, double hour) {
-    const uint64_t usage = blend_.usages();
+    const uint64_t usage = blend_.usages;
     const Blend::Opening opening = blend_.open(name, minutes, hour);
     surprise_ = kMostSurprise;
     if (!opening.fresh) surprise_ = std::min(kMostSurprise, -std::log(std::max(opening.probability, kFloor)));
@@ -59,9 +59,9 @@ void Evidence::open(std::string_view name, double minutes, double hour) {
 }
 
 void Evidence::close(double minutes, double hour) {
-    App& app = apps_[blend_.current()];
-    if (blend_.is_open()) app.log_minutes += std::log1p(std::max(0.0, minutes - blend_.opened()));
-    seen_ = std::max(minutes, blend_.opened());
+    App& app = apps_[blend_.recency[0]];
+    if (blend_.stay < 0) app.log_minutes += std::log1p(std::max(0.0, minutes - blend_.opened));
+    seen_ = std::max(minutes, blend_.opened);
     blend_.close(minutes, hour);
 }
 
@@ -81,7 +81,7 @@ void Evidence::count_choice(const Blend::Opening& opening) {
 }
 
 void Evidence::count_app(const Blend::Opening& opening, uint64_t usage, double minutes) {
-    apps_.resize(blend_.apps());
+    apps_.resize(blend_.apps.size());
     App& app = apps_[opening.app.place];
     if (opening.fresh) {
         app = App();  // perhaps at the place of a forgotten one
@@ -102,12 +102,12 @@ void Evidence::count_app(const Blend::Opening& opening, uint64_t usage, double m
 
 void Evidence::update() {
     cues_[kOrder5] = blend_.past_cue(kLongest);
-    cues_[kSkip] = blend_.skip_cue();
+    cues_[kSkip] = blend_.past_size < 2 ? 0 : cue_key(kSkipCue, {blend_.past[1].serial});
     cues_[kSessionStart] = blend_.current_cue(kSessionStartCue, begins_session_);
-    cues_[kTwoHours] = blend_.current_cue(kTwoHoursCue, uint32_t(blend_.hour()) / 2);
+    cues_[kTwoHours] = blend_.current_cue(kTwoHoursCue, uint32_t(blend_.hour) / 2);
     cues_[kRecent] = blend_.current_cue(kRecentCue, 0);
-    const double* priors[kKinds] = {blend_.share(kOrder3), blend_.frequency(), blend_.share(kOrder1),
-                                    blend_.share(kOrder1), blend_.frequency()};
+    const double* priors[kKinds] = {blend_.row(kOrder3), blend_.frequency.data(), blend_.row(kOrder1),
+                                    blend_.row(kOrder1), blend_.frequency.data()};
     const size_t n = apps_.size();
     share_.resize(kKinds * n);
     for (uint32_t kind = 0; kind < kKinds; ++kind)
@@ -116,24 +116,25 @@ void Evidence::update() {
     for (uint32_t place = 0; place < n; ++place)
         for (uint32_t i = 0; i < kRates; ++i)
             minute_totals_[i] +=
-                apps_[place].by_minute[i] * decay(blend_.clock() - blend_.app(place).clock, kMinuteHalfLives[i]);
+                apps_[place].by_minute[i] * decay(blend_.clock - blend_.apps[place].clock, kMinuteHalfLives[i]);
 }
 
 void Evidence::statistics(uint32_t place, float* out) const {
     const size_t n = apps_.size();
     const App& app = apps_[place];
-    const Blend::App& blended = blend_.app(place);
+    const Blend::App& blended = blend_.apps[place];
     const auto log_share = [](double share) { return float(std::log(share + kTiny)); };
-    const double usages = double(blend_.usages()), count = blended.count, returns = count - 1;
-    const double idle_usages = double(blend_.usages() - 1 - blended.last_usage);
-    const double idle = std::max(0.0, seen_ - app.opened), passed = blend_.clock() - blended.clock;
+    const double usages = double(blend_.usages), count = blended.count, returns = count - 1;
+    const double idle_usages = double(blend_.usages - 1 - blended.last_usage);
+    const double idle = std::max(0.0, seen_ - app.opened), passed = blend_.clock - blended.clock;
     const double gap_minutes = returns > 0 ? app.log_gap_minutes / returns : 8.0;
     const double gap_usages = returns > 0 ? app.log_gap_usages / returns : 5.3;
     const uint32_t rank = std::min(blended.rank, kRanks - 1);
     const double crowd = rank == kRanks - 1 ? std::max(1.0, double(n) - (kRanks - 1)) : 1;  // who share the last rank
 
-    out[kStatisticBlend] = float(std::log(std::max(blend_.probability()[place], kLeast)));
-    for (uint32_t e = 0; e < kExperts; ++e) out[kStatisticFast + e] = float(blend_.log_share(Expert(e), place));
+    out[kStatisticBlend] = float(std::log(std::max(blend_.probability[place], kLeast)));
+    for (uint32_t e = 0; e < kExperts; ++e)
+        out[kStatisticFast + e] = float(blend_.log_share[e * n + place] - blend_.log_totals[e]);
     out[kStatisticShare] = log_share(count / usages);
     for (uint32_t i = 0; i < kRates; ++i) {
         const double left = decay(1, kUsageHalfLives[i]), total = (1 - std::pow(left, usages)) / (1 - left);
@@ -151,9 +152,9 @@ void Evidence::statistics(uint32_t place, float* out) const {
     out[kStatisticOverdueMinutes] = float(std::log1p(idle) - gap_minutes);
     out[kStatisticOverdueUsages] = float(std::log1p(idle_usages) - gap_usages);
     out[kStatisticInSession] = app.session == sessions_ ? float(std::log1p(app.in_session)) : 0.0f;
-    out[kStatisticSessionStarts] = log_share((app.starts + 2 * blend_.share(kSlow)[place]) / (double(sessions_) + 2));
+    out[kStatisticSessionStarts] = log_share((app.starts + 2 * blend_.row(kSlow)[place]) / (double(sessions_) + 2));
     out[kStatisticCount] = float(std::log1p(count));
-    out[kStatisticAge] = float(std::log1p(double(blend_.usages() - 1 - app.first_usage)));
+    out[kStatisticAge] = float(std::log1p(double(blend_.usages - 1 - app.first_usage)));
     out[kStatisticStayLength] = float(app.log_minutes / count);
     out[kStatisticMeanGap] = float(gap_minutes);
     out[kStatisticRare] = count <= 2;
@@ -161,27 +162,28 @@ void Evidence::statistics(uint32_t place, float* out) const {
 
 void Evidence::moment(float* out) const {
     std::fill(out, out + kMomentValues, 0.0f);
-    if (blend_.usages() == 0) return;
+    if (blend_.usages == 0) return;
     double entropy = 0, largest = 0;
-    for (double p : blend_.probability()) {
+    for (double p : blend_.probability) {
         if (p > 0) entropy -= p * std::log(p);
         largest = std::max(largest, p);
     }
-    const double angle = blend_.hour() * kPi / 12, stay = blend_.is_open() ? 0 : seen_ - blend_.opened();
-    out[kMomentOpen] = blend_.is_open();
+    const bool is_open = blend_.stay < 0;
+    const double angle = blend_.hour * kPi / 12, stay = is_open ? 0 : seen_ - blend_.opened;
+    out[kMomentOpen] = is_open;
     out[kMomentGap] = float(std::log(gap_ + 0.1));
     out[kMomentStay] = float(std::log(stay + 0.1));
     out[kMomentSinHour] = float(std::sin(angle));
     out[kMomentCosHour] = float(std::cos(angle));
-    out[kMomentUsages] = float(std::log1p(double(blend_.usages())));
-    out[kMomentApps] = float(std::log(double(blend_.apps())));
+    out[kMomentUsages] = float(std::log1p(double(blend_.usages)));
+    out[kMomentApps] = float(std::log(double(blend_.apps.size())));
     out[kMomentSessionUsages] = float(std::log1p(double(session_usages_)));
     out[kMomentEntropy] = float(entropy);
     out[kMomentConfidence] = largest > 0 ? float(std::log(largest)) : 0;
     out[kMomentAlternation] = float(rank_share(rank_, 1));
     out[kMomentFreshShare] = float(fresh_share_);
     out[kMomentSessionStart] = begins_session_;
-    out[kMomentCurrentCount] = float(std::log1p(blend_.app(blend_.current()).count));
+    out[kMomentCurrentCount] = float(std::log1p(blend_.apps[blend_.recency[0]].count));
     out[kMomentSurprise] = float(surprise_);
     out[kMomentMeanSurprise] = float(mean_surprise_);
     out[rank_value(last_rank_)] = 1;

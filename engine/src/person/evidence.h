@@ -40,7 +40,9 @@ class Evidence {
     void load(Reader& in);  // into a fresh one; fails with STAP_ERROR_STATE
 
    private:
-    friend struct EvidenceArchive;
+    template <typename Archive, typename Self>
+    static void fields(Archive& archive, Self& self);
+    void check() const;
 
     enum Kind : uint32_t { kOrder5, kSkip, kSessionStart, kTwoHours, kRecent, kKinds };  // of cue
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "files/model.h"
+#include "person/bounds.h"
 #include "person/evidence.h"
 #include "person/phi.h"
 #include "transformer/kernels.h"
@@ -32,28 +33,35 @@ struct FusionState {
     void compare(const Kernels& kernels, uint32_t n, int16_t* scratch);
     void rank(double unseen_score);
 
+    Buffer<float> floats(size_t count) { return buffer_counted<float>(count, bytes); }
+
+    static constexpr uint32_t kF = padded(kStatistics), kD = padded(kCandidateHead);
+    static constexpr uint32_t kRoom = kCompared + 15;  // a kernel may read so many rows further
+
     const Config& config_;
     const Fusion& fusion_;
+    const uint32_t w_ = padded(config_.evidence), s_ = padded(config_.dim + kMomentValues);
+    const uint32_t inside_ = padded(config_.candidate_heads * kCandidateHead);  // H * D
     std::vector<uint32_t> places_;
     std::vector<double> score_;
-    Buffer<float> state_;       // (S)
-    Buffer<float> gate_;        // (F)
-    Buffer<float> shift_;       // (W) what the state adds for every candidate
-    Buffer<float> ones_;        // (W)
-    Buffer<float> statistics_;  // (n, F)
-    Buffer<float> first_;       // (n, W)
-    Buffer<float> second_;      // (n, W)
-    Buffer<float> out_;         // (n, 1)
-    // Of a model that compares candidates:
-    Buffer<float> queries_;    // (n, H * D)
-    Buffer<float> likeliest_;  // (m, 2 * H * D) keys and values of those that all are compared with
-    Buffer<float> query_;      // (D) of one head, as the next four
-    Buffer<float> keys_;       // (m, D)
-    Buffer<float> values_;     // (m, D)
-    Buffer<float> weights_;    // (m)
-    Buffer<float> mix_;        // (D)
-    Buffer<float> mixed_;      // (n, H * D)
-    Buffer<float> compared_;   // (n, W)
+    Buffer<float> state_ = floats(s_);                         // (S)
+    Buffer<float> gate_ = floats(kF);                          // (F)
+    Buffer<float> shift_ = floats(w_);                         // (W) what the state adds for every candidate
+    Buffer<float> ones_ = floats(w_);                          // (W)
+    Buffer<float> statistics_ = floats(kMostCandidates * kF);  // (n, F)
+    Buffer<float> first_ = floats(kMostCandidates * w_);       // (n, W)
+    Buffer<float> second_ = floats(kMostCandidates * w_);      // (n, W)
+    Buffer<float> out_ = floats(kMostCandidates * kPad);       // (n, 1)
+    // Of a model that compares candidates, the m likeliest with all of them:
+    Buffer<float> queries_ = floats(kMostCandidates * inside_);  // (n, H * D)
+    Buffer<float> likeliest_ = floats(kCompared * 2 * inside_);  // (m, 2 * H * D) keys and values
+    Buffer<float> query_ = floats(kD);                           // (D) of one head, as the next four
+    Buffer<float> keys_ = floats(kRoom * kD);                    // (m, D)
+    Buffer<float> values_ = floats(kRoom * kD);                  // (m, D)
+    Buffer<float> weights_ = floats(kRoom);                      // (m)
+    Buffer<float> mix_ = floats(kD);                             // (D)
+    Buffer<float> mixed_ = floats(kMostCandidates * inside_);    // (n, H * D)
+    Buffer<float> compared_ = floats(kMostCandidates * w_);      // (n, W)
 };
 
 }  // namespace stap

@@ -123,7 +123,7 @@ size_t Session::rank_fused(size_t k, stap_candidate* best) {
     const size_t count = std::min(k, fusion->ranking.size());
     for (size_t i = 0; i < count; ++i) {
         const FusionState::Scored& scored = fusion->ranking[i];
-        const std::string& app = evidence->blend().app(scored.place).name;
+        const std::string& app = evidence->blend().apps[scored.place].name;
         best[i] = {app.data(), app.size(), scored.index, float(scored.probability)};
     }
     return count;

@@ -80,11 +80,12 @@ void visit_cache(const Session& s, const Cache& cache, Visit visit) {
         visit(block.app, rows * sizeof *block.app);
         for (uint32_t layer = 0; layer < s.model->config.layers; ++layer)
             for (uint32_t h = 0; h < layout.heads; ++h) {
-                visit(block.data + layout.keys(layer, h), rows * layout.row);
-                visit(block.data + layout.values(layer, h), rows * layout.row);
-                if (layout.dtype != STAP_I8) continue;
-                visit(block.data + layout.key_scales(layer, h), rows * sizeof(float));
-                visit(block.data + layout.value_scales(layer, h), rows * sizeof(float));
+                const BlockLayout::Head head = layout.at(block, layer, h, 0);
+                visit(head.keys, rows * layout.row);
+                visit(head.values, rows * layout.row);
+                if (!head.key_scales) continue;
+                visit(head.key_scales, rows * sizeof(float));
+                visit(head.value_scales, rows * sizeof(float));
             }
     }
 }
@@ -92,8 +93,7 @@ void visit_cache(const Session& s, const Cache& cache, Visit visit) {
 void get_cache(Reader& r, Session& s, uint32_t c) {
     Cache& cache = s.caches[c];
     const uint32_t taken = r.get<uint32_t>();
-    cache.origin = r.get<double>();
-    if (!std::isfinite(cache.origin)) damaged("a cache that begins at no time");
+    r.value(cache.origin);
     if (!s.receives(c)) {
         if (taken != 0) damaged("a cache filled before its time");
         return;
@@ -119,17 +119,13 @@ std::vector<uint8_t> session_snapshot(const Session& s) {
     w.value(uint8_t(s.schedule.strategy));
     w.value(uint8_t(s.pool.layout.dtype));
     w.value(uint8_t(s.kernels->id));
-    w.value(s.schedule.context);
-    w.value(s.steps);
-    w.value(s.ranked);
-    w.value(s.answered);
+    archive_values(w, s.schedule.context, s.steps, s.ranked, s.answered);
     w.bytes(s.state.logits.get(), s.model->config.vocabulary * sizeof(float));
     w.bytes(s.state.hidden.get(), s.model->config.dim * sizeof(float));
     put_phi(w, s.phi);
     for (const Event& event : s.ring) event_fields(w, event);
     for (const Cache& cache : s.caches) {
-        w.value(cache.taken);
-        w.value(cache.origin);
+        archive_values(w, cache.taken, cache.origin);
         visit_cache(s, cache, [&](const void* data, size_t size) { w.bytes(data, size); });
     }
     if (s.evidence) s.evidence->save(w);
@@ -153,25 +149,18 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     if (!kernels) kernels = kernels_find(STAP_KERNELS_BEST);  // from another machine: right, if not to the last bit
     const uint32_t context = r.get<uint32_t>();
     if (context < 2 || context % 2 != 0 || context > kMostContext) damaged("an impossible context");
-    const uint64_t steps = r.below<uint64_t>(uint64_t(1) << 31, "too many events");
-    const uint64_t ranked = r.below<uint64_t>(steps + 1, "a ranking in the future");
-    const uint64_t answered = r.below<uint64_t>(steps + 1, "an answer in the future");
-    std::vector<float> logits(model->config.vocabulary), hidden(model->config.dim);
-    r.bytes(logits.data(), logits.size() * sizeof(float));
-    r.bytes(hidden.data(), hidden.size() * sizeof(float));
-    Phi phi = get_phi(r, model->config.vocabulary, steps);
-    auto session =
-        std::make_unique<Session>(std::move(model), *kernels, Schedule{strategy, context}, dtype, std::move(phi));
-    session->steps = steps;
-    session->ranked = ranked;
-    session->answered = answered;
-    std::memcpy(session->state.logits.get(), logits.data(), logits.size() * sizeof(float));
-    std::memcpy(session->state.hidden.get(), hidden.data(), hidden.size() * sizeof(float));
+    auto session = std::make_unique<Session>(model, *kernels, Schedule{strategy, context}, dtype, Phi());
+    session->steps = r.below<uint64_t>(uint64_t(1) << 31, "too many events");
+    session->ranked = r.below<uint64_t>(session->steps + 1, "a ranking in the future");
+    session->answered = r.below<uint64_t>(session->steps + 1, "an answer in the future");
+    r.bytes(session->state.logits.get(), model->config.vocabulary * sizeof(float));
+    r.bytes(session->state.hidden.get(), model->config.dim * sizeof(float));
+    session->phi = get_phi(r, model->config.vocabulary, session->steps);
     get_events(r, *session);
     for (uint32_t c = 0; c < 2; ++c) get_cache(r, *session, c);
     if (session->evidence) session->evidence->load(r);
     if (r.left != 0) damaged("bytes after its end");
-    if (steps > 0 && session->pending(session->active()) == 0 && answered != steps)
+    if (session->steps > 0 && session->pending(session->active()) == 0 && session->answered != session->steps)
         damaged("no answer to its last event");
     return session;
 }

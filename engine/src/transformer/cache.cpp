@@ -18,6 +18,13 @@ BlockLayout::BlockLayout(const Model& model, stap_dtype dtype_, uint32_t context
     bytes = head * heads * model.config.layers;
 }
 
+BlockLayout::Head BlockLayout::at(const Block& block, uint32_t layer, uint32_t h, uint32_t event) const {
+    uint8_t* keys = block.data + (size_t(layer) * heads + h) * head;
+    uint8_t* values = keys + events * row;
+    float* scales = dtype == STAP_I8 ? reinterpret_cast<float*>(values + events * row) + event : nullptr;
+    return {keys + event * row, values + event * row, scales, scales ? scales + events : nullptr};
+}
+
 std::unique_ptr<Block> Pool::take() {
     if (free.empty()) {
         auto block = std::make_unique<Block>();

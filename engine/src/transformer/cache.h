@@ -13,9 +13,19 @@ namespace stap {
 constexpr uint32_t kBlock = 256;      // events; fewer when the context is shorter
 constexpr uint16_t kHidden = 0xffff;  // instead of an index: nothing attends to the event any more
 
+struct Block {
+    uint8_t* data = nullptr;    // in one of the pool's slabs
+    uint16_t app[kBlock] = {};  // the virtual index of each event, or kHidden
+    bool any_hidden = false;
+};
+
 // Where things are in a block of n events: for every layer and head its keys (n, D), values (n, D) and the scales (n)
 // of both, one after the other, so that attention reads forward through memory.
 struct BlockLayout {
+    struct Head {
+        uint8_t *keys, *values;
+        float *key_scales, *value_scales;  // of int8, else null
+    };
     stap_dtype dtype;
     uint32_t heads;
     uint32_t events;  // n, a multiple of 16
@@ -24,21 +34,11 @@ struct BlockLayout {
     size_t bytes;     // of a block
 
     BlockLayout(const Model& model, stap_dtype dtype, uint32_t context);
-    size_t keys(uint32_t layer, uint32_t h) const { return (size_t(layer) * heads + h) * head; }
-    size_t values(uint32_t layer, uint32_t h) const { return keys(layer, h) + events * row; }
-    size_t key_scales(uint32_t layer, uint32_t h) const { return keys(layer, h) + 2 * events * row; }
-    size_t value_scales(uint32_t layer, uint32_t h) const { return key_scales(layer, h) + events * sizeof(float); }
-};
-
-struct Block {
-    uint8_t* data = nullptr;    // in one of the pool's slabs
-    uint16_t app[kBlock] = {};  // the virtual index of each event, or kHidden
-    bool any_hidden = false;
+    Head at(const Block& block, uint32_t layer, uint32_t h, uint32_t event) const;  // from this event of the block on
 };
 
 // The blocks of a session: those nobody uses wait here. Large ones come several to a slab that the system may back with
-// huge pages: attention reads all of them for every event, and small pages would cost it a fifth of its time in address
-// lookups.
+// huge pages: attention reads all of them for every event, and of its time a fifth would go into looking up small ones.
 struct Pool {
     BlockLayout layout;
     std::vector<std::unique_ptr<Block>> free;

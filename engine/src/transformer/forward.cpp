@@ -78,11 +78,10 @@ struct Pass {
         const Config& c = model.config;
         const uint32_t half = c.head_dim() / 2;
         const float scale = 1 / std::sqrt(float(c.head_dim())), eps = float(c.norm_eps);
-        for (uint32_t i = 0; i < n; ++i) {
-            float* qkv = state.qkv.get() + size_t(i) * 3 * sizes.attention;
+        for (uint32_t i = 0; i < n; ++i)
             for (uint32_t h = 0; h < c.heads; ++h) {
                 const size_t turn = size_t(i) * 2 * half + (h >= c.heads - c.ordinal_heads ? half : 0);
-                float* query = qkv + h * sizes.head;
+                float* query = query_of(i, h);
                 float* key = query + sizes.attention;
                 if (layer.query_norm) {
                     kernels.rms_norm(query, query, layer.query_norm.get(), c.head_dim(), sizes.head, eps);
@@ -91,26 +90,27 @@ struct Pass {
                 rotate(query, state.cos.get() + turn, state.sin.get() + turn);
                 rotate(key, state.cos.get() + turn, state.sin.get() + turn);
                 for (uint32_t k = 0; k < sizes.head; ++k) query[k] *= scale;
+                int16_t* whole = state.whole_query.get() + head_of(i, h);
                 if (pool.layout.dtype == STAP_I8)
                     state.query_scale[size_t(i) * c.heads + h] =
-                        kernels.to_int16(state.whole_query.get() + size_t(i) * sizes.attention + h * sizes.head, query,
-                                         sizes.head, int16_most(sizes.head));
+                        kernels.to_int16(whole, query, sizes.head, int16_most(sizes.head));
                 store(number, h, cache.taken + i, key, key + sizes.attention);
             }
-        }
+    }
+
+    size_t head_of(uint32_t i, uint32_t h) const { return size_t(i) * sizes.attention + h * sizes.head; }
+    float* query_of(uint32_t i, uint32_t h) const {
+        return state.qkv.get() + size_t(i) * 3 * sizes.attention + h * sizes.head;
     }
 
     void store(uint32_t number, uint32_t h, uint32_t event, const float* key, const float* value) {
-        uint8_t* data = cache.block_of(event, size).data;
-        const BlockLayout& layout = pool.layout;
-        const uint32_t at = event % size;
-        const float key_scale =
-            kernels.store[layout.dtype](data + layout.keys(number, h) + at * layout.row, key, sizes.head);
-        const float value_scale =
-            kernels.store[layout.dtype](data + layout.values(number, h) + at * layout.row, value, sizes.head);
-        if (layout.dtype != STAP_I8) return;
-        reinterpret_cast<float*>(data + layout.key_scales(number, h))[at] = key_scale;
-        reinterpret_cast<float*>(data + layout.value_scales(number, h))[at] = value_scale;
+        const BlockLayout::Head head = pool.layout.at(cache.block_of(event, size), number, h, event % size);
+        const auto store_row = kernels.store[pool.layout.dtype];
+        const float key_scale = store_row(head.keys, key, sizes.head);
+        const float value_scale = store_row(head.values, value, sizes.head);
+        if (!head.key_scales) return;
+        *head.key_scales = key_scale;
+        *head.value_scales = value_scale;
     }
 
     // Block by block, and in each all heads and all of the batch, with a running softmax.
@@ -131,38 +131,34 @@ struct Pass {
         for (uint32_t i = 0; i < n; ++i)
             for (uint32_t h = 0; h < heads; ++h) {
                 const float scale = 1 / state.sum[size_t(i) * heads + h];
-                float* mixed = state.mixed.get() + size_t(i) * sizes.attention + h * sizes.head;
+                float* mixed = state.mixed.get() + head_of(i, h);
                 for (uint32_t k = 0; k < sizes.head; ++k) mixed[k] *= scale;
             }
     }
 
     // Row i's head h over the block's events from..to-1.
     void attend_block(uint32_t number, uint32_t h, uint32_t i, const Block& block, uint32_t from, uint32_t to) {
-        const BlockLayout& layout = pool.layout;
-        const uint8_t* data = block.data;
-        const size_t row = size_t(i) * model.config.heads + h, at = size_t(i) * sizes.attention + h * sizes.head;
-        const Query query = {state.qkv.get() + size_t(i) * 3 * sizes.attention + h * sizes.head,
-                             state.whole_query.get() + at, state.query_scale[row]};
-        const bool scaled = layout.dtype == STAP_I8;
-        const float* key_scales =
-            scaled ? reinterpret_cast<const float*>(data + layout.key_scales(number, h)) + from : nullptr;
-        const float* value_scales =
-            scaled ? reinterpret_cast<const float*>(data + layout.value_scales(number, h)) + from : nullptr;
+        const stap_dtype dtype = pool.layout.dtype;
+        const BlockLayout::Head head = pool.layout.at(block, number, h, from);
+        const size_t row = size_t(i) * model.config.heads + h, at = head_of(i, h);
+        const Query query = {query_of(i, h), state.whole_query.get() + at, state.query_scale[row]};
         float* scores = state.scores.get();
-        kernels.score[layout.dtype](scores, query, data + layout.keys(number, h) + from * layout.row, key_scales,
-                                    to - from, sizes.head);
+        kernels.score[dtype](scores, query, head.keys, head.key_scales, to - from, sizes.head);
         if (block.any_hidden)
             for (uint32_t e = from; e < to; ++e)
                 if (block.app[e] == kHidden) scores[e - from] = kNever;
         const float keep = kernels.soft(scores, to - from, &state.largest[row], &state.sum[row]);
-        kernels.mix[layout.dtype](state.mixed.get() + at, keep, scores,
-                                  data + layout.values(number, h) + from * layout.row, value_scales, to - from,
-                                  sizes.head);
+        kernels.mix[dtype](&state.mixed[at], keep, scores, head.values, head.value_scales, to - from, sizes.head);
     }
 
-    // x += w y.
-    void add_matmul(const OwnedMatrix& w, const float* y, size_t ldy) {
-        kernels.matmul(state.normed.get(), sizes.d, y, ldy, n, w.view, state.whole.get());
+    // out (n, rows) = y w^T.
+    void multiply(Buffer<float>& out, const float* y, size_t ldy, const OwnedMatrix& w) {
+        kernels.matmul(out.get(), w.view.rows, y, ldy, n, w.view, state.whole.get());
+    }
+
+    // x += y w^T.
+    void add_product(const float* y, size_t ldy, const OwnedMatrix& w) {
+        multiply(state.normed, y, ldy, w);
         for (size_t k = 0; k < size_t(n) * sizes.d; ++k) state.x[k] += state.normed[k];
     }
 
@@ -174,19 +170,17 @@ struct Pass {
 
     void run_layer(uint32_t number, const Layer& layer) {
         norm(layer.attention_norm);
-        kernels.matmul(state.qkv.get(), 3 * sizes.attention, state.normed.get(), sizes.d, n, layer.qkv.view,
-                       state.whole.get());
+        multiply(state.qkv, state.normed.get(), sizes.d, layer.qkv);
         place(number, layer);
         attend(number);
-        add_matmul(layer.out, state.mixed.get(), sizes.attention);
+        add_product(state.mixed.get(), sizes.attention, layer.out);
         norm(layer.feedforward_norm);
-        kernels.matmul(state.gate_up.get(), 2 * sizes.hidden, state.normed.get(), sizes.d, n, layer.gate_up.view,
-                       state.whole.get());
+        multiply(state.gate_up, state.normed.get(), sizes.d, layer.gate_up);
         for (uint32_t i = 0; i < n; ++i) {
             float* gate = state.gate_up.get() + size_t(i) * 2 * sizes.hidden;
             kernels.silu_mul(gate, gate + sizes.hidden, sizes.hidden);
         }
-        add_matmul(layer.down, state.gate_up.get(), 2 * sizes.hidden);
+        add_product(state.gate_up.get(), 2 * sizes.hidden, layer.down);
     }
 
     void run() {
@@ -203,28 +197,6 @@ struct Pass {
 };
 
 }  // namespace
-
-RunState::RunState(const Model& model) {
-    const Sizes& s = model.sizes;
-    const auto floats = [&](size_t count) { return buffer_counted<float>(count, bytes); };
-    const auto wholes = [&](size_t count) { return buffer_counted<int16_t>(count, bytes); };
-    const size_t n = kMostBatch;
-    x = floats(n * s.d);
-    normed = floats(n * s.d);
-    qkv = floats(n * 3 * s.attention);
-    mixed = floats(n * s.attention);
-    largest = floats(n * s.heads);
-    sum = floats(n * s.heads);
-    gate_up = floats(n * 2 * s.hidden);
-    cos = floats(n * model.config.head_dim());
-    sin = floats(n * model.config.head_dim());
-    scores = floats(kBlock + 16);
-    logits = floats(s.vocabulary);
-    hidden = floats(s.d);
-    whole = wholes(n * std::max({s.d, s.attention, s.hidden}));
-    whole_query = wholes(n * s.attention);
-    query_scale = floats(n * s.heads);
-}
 
 void forward(const Model& model, const Kernels& kernels, RunState& state, Pool& pool, Cache& cache, const Event* events,
              uint32_t n) {

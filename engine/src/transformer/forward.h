@@ -24,23 +24,31 @@ struct Event {
 
 // Everything a pass writes to, n = kMostBatch rows each.
 struct RunState {
-    Buffer<float> x;              // (n, d)
-    Buffer<float> normed;         // (n, d)
-    Buffer<float> qkv;            // (n, 3, H, D)
-    Buffer<float> mixed;          // (n, H, D) what attention gathers
-    Buffer<float> largest;        // (n, H) of the scores so far
-    Buffer<float> sum;            // (n, H) of their exponentials
-    Buffer<float> gate_up;        // (n, 2, hidden)
-    Buffer<float> cos, sin;       // (n, 2, D / 2): by time, by index
-    Buffer<float> scores;         // (kBlock + 16)
-    Buffer<float> logits;         // (V)
-    Buffer<float> hidden;         // (d) what the logits came from
-    Buffer<int16_t> whole;        // (n, widest): inputs of int8 matrices
-    Buffer<int16_t> whole_query;  // (n, H, D)
-    Buffer<float> query_scale;    // (n, H)
+    const Sizes& sizes;
     uint64_t bytes = 0;
+    Buffer<float> x = rows<float>(sizes.d);                            // (n, d)
+    Buffer<float> normed = rows<float>(sizes.d);                       // (n, d)
+    Buffer<float> qkv = rows<float>(3 * sizes.attention);              // (n, 3, H, D)
+    Buffer<float> mixed = rows<float>(sizes.attention);                // (n, H, D) what attention gathers
+    Buffer<float> largest = rows<float>(sizes.heads);                  // (n, H) of the scores so far
+    Buffer<float> sum = rows<float>(sizes.heads);                      // (n, H) of their exponentials
+    Buffer<float> gate_up = rows<float>(2 * sizes.hidden);             // (n, 2, hidden)
+    Buffer<float> cos = rows<float>(sizes.head);                       // (n, 2, D / 2): by time, by index
+    Buffer<float> sin = rows<float>(sizes.head);                       // (n, 2, D / 2)
+    Buffer<int16_t> whole = rows<int16_t>(sizes.widest());             // (n, widest): inputs of int8 matrices
+    Buffer<int16_t> whole_query = rows<int16_t>(sizes.attention);      // (n, H, D)
+    Buffer<float> query_scale = rows<float>(sizes.heads);              // (n, H)
+    Buffer<float> scores = buffer_counted<float>(kBlock + 16, bytes);  // of one block
+    Buffer<float> logits = buffer_counted<float>(sizes.vocabulary, bytes);
+    Buffer<float> hidden = buffer_counted<float>(sizes.d, bytes);  // what the logits came from
 
-    explicit RunState(const Model& model);
+    explicit RunState(const Model& model) : sizes(model.sizes) {}
+
+   private:
+    template <typename T>
+    Buffer<T> rows(size_t width) {
+        return buffer_counted<T>(kMostBatch * width, bytes);
+    }
 };
 
 // Take the cache's next n events (at most kMostBatch). state.x then holds each one's last hidden state.
