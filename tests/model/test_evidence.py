@@ -19,9 +19,9 @@ from stap.predictors.blend import Blend
 EVERY = 4096  # more candidates than anybody has apps
 
 
-def test_sizes_agree() -> None:
-    assert len(definition.STATISTICS) == _engine.STATISTICS
-    assert len(definition.CONTEXT) == _engine.CONTEXT_VALUES
+def test_names_agree() -> None:
+    assert definition.STATISTICS == _engine.STATISTICS
+    assert definition.CONTEXT == _engine.MOMENT
 
 
 def _compare(events: list[Event], every: int = 1) -> None:

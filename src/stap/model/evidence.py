@@ -6,7 +6,7 @@ Notable:
 - beside the statistics of every app, a few values of the moment: the context that the gate sees
 - nothing here depends on an app's name: rename the apps and the rows change places, no more
 
-This is the definition, written to be read. Training and the engine use the same in C++ (engine/src/evidence.cpp), which
+This is the definition, written to be read. Training and the engine use the same in C++ (engine/src/person/), which
 is some hundred times faster; tests hold the two together.
 """
 
