@@ -10,7 +10,9 @@ from stap import _engine
 from stap.errors import BadInput
 from stap.model import config, evidence, fusion, onnx, transformer
 from stap.model.config import ModelConfig
-from stap.predictors import blend, contexts, engine, hours, mixer, ppm
+from stap.predictors import blend, contexts, hours, mixer, ppm
+from stap.predictors.base import Event
+from stap.predictors.engine import EngineModel, Settings
 from stap.shuffle import OnlinePhi
 
 from .reference import saved, sharp
@@ -25,7 +27,7 @@ ENGINE_ALONE = {"MOST_APPS": 1024, "MOST_APP_BYTES": 4096}  # Python's definitio
 
 
 def test_constants_agree() -> None:
-    assert _engine.CONSTANTS == ENGINE_ALONE | {
+    ours = ENGINE_ALONE | {
         "CANDIDATES": fusion.CANDIDATES,
         "COMPARED": fusion.COMPARED,
         "CLIP": fusion.CLIP,
@@ -57,6 +59,7 @@ def test_constants_agree() -> None:
         "ORDINAL_BASE": transformer.ORDINAL_BASE,
         "LIMITS": WHOLE | REAL,
     }
+    assert ours == _engine.CONSTANTS
     assert onnx.ORDINAL_BASE == transformer.ORDINAL_BASE
 
 
@@ -77,11 +80,11 @@ def test_python_refuses_the_ends_of_a_range_too(name: str, end: float) -> None:
 def test_phi_is_drawn_alike(tmp_path: Path, vocabulary: int, seed: int) -> None:
     """App by app the same indices, also when there are more apps than indices."""
     small = ModelConfig(vocabulary=vocabulary, context=8, dim=8, layers=1, heads=1, hidden=8)
-    predictor = engine.EngineModel(saved(sharp(small), tmp_path)).predictor(engine.Settings(seed=seed))
+    predictor = EngineModel(saved(sharp(small), tmp_path)).predictor(Settings(seed=seed))
     phi = OnlinePhi(vocabulary, seed)
     indices = []
     for app in [f"app {i}" for i in range(vocabulary + 3)]:
-        predictor.observe(engine.Event(app, 1, 0.0, 0.0))
+        predictor.observe(Event(app, 1, 0.0, 0.0))
         indices.append(phi.use(app)[0])
         assert predictor.index(app) == indices[-1]
     assert sorted(indices[:vocabulary]) == list(range(vocabulary))

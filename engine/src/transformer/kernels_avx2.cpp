@@ -22,10 +22,6 @@ struct F {
         _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
                          _mm256_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
     }
-    static F add(F a, F b) { return {_mm256_add_ps(a.v, b.v)}; }
-    static F sub(F a, F b) { return {_mm256_sub_ps(a.v, b.v)}; }
-    static F mul(F a, F b) { return {_mm256_mul_ps(a.v, b.v)}; }
-    static F div(F a, F b) { return {_mm256_div_ps(a.v, b.v)}; }
     static F max(F a, F b) { return {_mm256_max_ps(a.v, b.v)}; }
     static F min(F a, F b) { return {_mm256_min_ps(a.v, b.v)}; }
     static F fma(F a, F b, F c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }

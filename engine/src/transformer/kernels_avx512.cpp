@@ -24,10 +24,6 @@ struct F {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
                             _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
     }
-    static F add(F a, F b) { return {_mm512_add_ps(a.v, b.v)}; }
-    static F sub(F a, F b) { return {_mm512_sub_ps(a.v, b.v)}; }
-    static F mul(F a, F b) { return {_mm512_mul_ps(a.v, b.v)}; }
-    static F div(F a, F b) { return {_mm512_div_ps(a.v, b.v)}; }
     static F max(F a, F b) { return {_mm512_max_ps(a.v, b.v)}; }
     static F min(F a, F b) { return {_mm512_min_ps(a.v, b.v)}; }
     static F fma(F a, F b, F c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }

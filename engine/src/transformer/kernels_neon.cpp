@@ -22,10 +22,6 @@ struct F {
     static F zero() { return {vdupq_n_f32(0)}; }
     static void store(float* p, F a) { vst1q_f32(p, a.v); }
     static void store_half(uint16_t* p, F a) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a.v))); }
-    static F add(F a, F b) { return {vaddq_f32(a.v, b.v)}; }
-    static F sub(F a, F b) { return {vsubq_f32(a.v, b.v)}; }
-    static F mul(F a, F b) { return {vmulq_f32(a.v, b.v)}; }
-    static F div(F a, F b) { return {vdivq_f32(a.v, b.v)}; }
     static F max(F a, F b) { return {vmaxq_f32(a.v, b.v)}; }
     static F min(F a, F b) { return {vminq_f32(a.v, b.v)}; }
     static F fma(F a, F b, F c) { return {vfmaq_f32(c.v, a.v, b.v)}; }

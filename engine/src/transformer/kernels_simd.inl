@@ -1,14 +1,18 @@
 // The kernels, written once over a few vector operations. The including file defines, in an unnamed namespace:
-//   F: kWidth floats. load(float*, half* or int8*), set(x), zero(), store(p, v), store_half(p, v), add, sub, mul, div,
-//      max, min, fma(a, b, c) = a * b + c, abs, sum(v), top(v), sums(v[kWidth]) -> F of their sums, nearest(v),
-//      power(n) = 2^n for whole n, zero_below(v, x, least), to_whole(p16 or p8, v): the values, whole already, as
-//      integers
-//   I: 32-bit sums. zero(), dot(sum, int8* 32 of them, int16*), sum(v), sums(v[kWidth]) -> F
+//   F: kWidth floats, v. load(float*, half* or int8*), set(x), zero(), store(p, a), store_half(p, a), max, min,
+//      fma(a, b, c) = a * b + c, abs, sum(a), top(a), sums(a[kWidth]) -> F of their sums, nearest(a), power(n) = 2^n
+//      for whole n, zero_below(a, x, least), to_whole(p16 or p8, a): the values, whole already, as integers
+//   I: 32-bit sums. zero(), dot(sum, int8* 32 of them, int16*), sum(a), sums(a[kWidth]) -> F
 // No function of the standard library here: this is compiled for processors that others may not have.
+
+inline F operator+(F a, F b) { return {a.v + b.v}; }
+inline F operator-(F a, F b) { return {a.v - b.v}; }
+inline F operator*(F a, F b) { return {a.v * b.v}; }
+inline F operator/(F a, F b) { return {a.v / b.v}; }
 
 inline F exp_vector(F x) {  // relative error below 2e-7; below -87.3 it is zero
     const F clamped = F::max(F::min(x, F::set(88.0f)), F::set(-87.3f));
-    const F n = F::nearest(F::mul(clamped, F::set(1.44269504f)));
+    const F n = F::nearest(clamped * F::set(1.44269504f));
     F r = F::fma(n, F::set(-0.693359375f), clamped);
     r = F::fma(n, F::set(2.12194440e-4f), r);
     F p = F::set(1.9875691500e-4f);
@@ -17,8 +21,8 @@ inline F exp_vector(F x) {  // relative error below 2e-7; below -87.3 it is zero
     p = F::fma(p, r, F::set(4.1665795894e-2f));
     p = F::fma(p, r, F::set(1.6666665459e-1f));
     p = F::fma(p, r, F::set(5.0000001201e-1f));
-    p = F::fma(p, F::mul(r, r), F::add(r, F::set(1.0f)));
-    return F::zero_below(F::mul(p, F::power(n)), x, F::set(-87.3f));
+    p = F::fma(p, r * r, r + F::set(1.0f));
+    return F::zero_below(p * F::power(n), x, F::set(-87.3f));
 }
 
 float largest_magnitude(const float* x, uint32_t size) {
@@ -35,8 +39,7 @@ float to_integers(T* out, const float* x, uint32_t size, float most) {
         for (uint32_t i = 0; i < size; ++i) out[i] = 0;
         return 0;
     }
-    for (uint32_t i = 0; i < size; i += kWidth)
-        F::to_whole(out + i, F::nearest(F::mul(F::load(x + i), F::set(inverse))));
+    for (uint32_t i = 0; i < size; i += kWidth) F::to_whole(out + i, F::nearest(F::load(x + i) * F::set(inverse)));
     return largest / most;
 }
 
@@ -115,15 +118,14 @@ void rms_norm(float* y, const float* x, const float* weight, uint32_t real, uint
     F squares = F::zero();
     for (uint32_t i = 0; i < size; i += kWidth) squares = F::fma(F::load(x + i), F::load(x + i), squares);
     const F scale = F::set(1 / __builtin_sqrtf(F::sum(squares) / float(real) + eps));
-    for (uint32_t i = 0; i < size; i += kWidth)
-        F::store(y + i, F::mul(F::mul(F::load(x + i), scale), F::load(weight + i)));
+    for (uint32_t i = 0; i < size; i += kWidth) F::store(y + i, F::load(x + i) * scale * F::load(weight + i));
 }
 
 void silu_mul(float* gate, const float* up, uint32_t size) {
     for (uint32_t i = 0; i < size; i += kWidth) {
         const F g = F::load(gate + i);
-        const F down = F::add(F::set(1), exp_vector(F::mul(g, F::set(-1))));
-        F::store(gate + i, F::mul(F::div(g, down), F::load(up + i)));
+        const F down = F::set(1) + exp_vector(g * F::set(-1));
+        F::store(gate + i, g / down * F::load(up + i));
     }
 }
 
@@ -173,7 +175,7 @@ void score_i8_rows(float* scores, const Query& query, const int8_t* key, const f
             sums[e] = I::zero();
             for (uint32_t i = 0; i < size; i += 32) sums[e] = I::dot(sums[e], key + size_t(e) * size + i, whole + i);
         }
-        F::store(scores + j, F::mul(I::sums(sums), F::mul(scale, F::load(scales + j))));
+        F::store(scores + j, I::sums(sums) * (scale * F::load(scales + j)));
     }
 }
 
@@ -189,9 +191,9 @@ float soft(float* scores, uint32_t n, float* largest, float* sum) {
     const float top = F::top(tops);
     F totals = F::zero();
     for (uint32_t j = 0; j < n; j += kWidth) {
-        const F weight = exp_vector(F::sub(F::load(scores + j), F::set(top)));
+        const F weight = exp_vector(F::load(scores + j) - F::set(top));
         F::store(scores + j, weight);
-        totals = F::add(totals, weight);
+        totals = totals + weight;
     }
     alignas(64) float keep[kWidth];
     F::store(keep, exp_vector(F::set(*largest - top)));
@@ -206,7 +208,7 @@ inline void mix_slice(float* out, float keep, const float* weights, const T* val
                       uint32_t size) {
     constexpr int kParts = kWide / kWidth;
     F sums[kParts];
-    for (int i = 0; i < kParts; ++i) sums[i] = F::mul(F::load(out + i * kWidth), F::set(keep));
+    for (int i = 0; i < kParts; ++i) sums[i] = F::load(out + i * kWidth) * F::set(keep);
     const auto add = [&](float weight, const T* row) {
         F::prefetch(row + 4096 / sizeof(T));
         const F factor = F::set(weight);
@@ -217,7 +219,7 @@ inline void mix_slice(float* out, float keep, const float* weights, const T* val
         alignas(64) float scaled[kWidth];  // together: one product at a time costs as much as a part of the row
         const float* factors = weights + j;
         if (scales) {
-            F::store(scaled, F::mul(F::load(factors), F::load(scales + j)));
+            F::store(scaled, F::load(factors) * F::load(scales + j));
             factors = scaled;
         }
 #pragma GCC unroll 16
