@@ -1,5 +1,4 @@
-// The names of the statistics, and the numbers that Python has to agree with: tests/engine/test_constants.py compares
-// them.
+// Names of the statistics, and numbers that Python has to agree with (tests/engine/test_constants.py compares them).
 #include "bind.h"
 #include "files/config.h"
 #include "files/model.h"

@@ -123,9 +123,8 @@ stap_status stap_model_get_info(const stap_model* model, stap_model_info* info) 
     if (!model || !info) return STAP_ERROR_ARGUMENT;
     const Model& m = *model->shared;
     const Config& c = m.config;
-    *info = {c.vocabulary, c.context, c.dim,      c.layers,
-             c.heads,      c.hidden,  c.evidence, m.weights.layers[0].qkv.view.dtype,
-             m.bytes};
+    const stap_dtype weights = m.weights.layers[0].qkv.view.dtype;
+    *info = {c.vocabulary, c.context, c.dim, c.layers, c.heads, c.hidden, c.evidence, weights, m.bytes};
     return STAP_OK;
 }
 
@@ -191,15 +190,11 @@ stap_status stap_session_get_info(const stap_session* session, stap_session_info
     if (!session || !info) return STAP_ERROR_ARGUMENT;
     const Session& s = *session->person;
     const Cache& cache = s.caches[s.steps ? s.active() : 0];
-    const size_t evidence = s.evidence ? s.evidence->bytes() + s.fusion->bytes : 0;
-    *info = {s.steps,
-             uint32_t(s.phi.index.size()),
-             cache.taken - cache.dropped,
-             s.pending(0) + s.pending(1),
-             s.phi.forgotten,
-             s.pool.bytes,
-             s.state.bytes + s.ring.capacity() * sizeof(Event) + evidence,
-             s.kernels->name};
+    const uint32_t apps = uint32_t(s.phi.index.size()), pending = s.pending(0) + s.pending(1);
+    const uint64_t evidence = s.evidence ? s.evidence->bytes() + s.fusion->bytes : 0;
+    const uint64_t other = s.state.bytes + s.ring.capacity() * sizeof(Event) + evidence;
+    *info = {s.steps, apps,           cache.taken - cache.dropped, pending, s.phi.forgotten, s.pool.bytes,
+             other,   s.kernels->name};
     return STAP_OK;
 }
 

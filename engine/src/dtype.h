@@ -1,5 +1,4 @@
-// How numbers are kept: the size of each dtype, and IEEE half precision in software for the loader and the scalar
-// kernels.
+// How numbers are kept: the size of each dtype, and IEEE half precision in software (for loader and scalar kernels).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The `blend` predictor: how often, how lately, when and after what each app was opened are its experts, and it mixes
-// them with weights that the person's own choices correct. predictors/blend.py is the same in Python and explains each
-// number.
+// The `blend` predictor: how often, how lately, when and after what each app was opened are its experts, mixed with
+// weights that the person's own choices correct. predictors/blend.py is the same in Python, where each number is
+// explained.
 #pragma once
 
 #include <cmath>
@@ -16,8 +16,7 @@ namespace stap {
 
 enum Expert : uint32_t { kFast, kSlow, kOrder1, kOrder2, kOrder3, kMinutes, kDay, kHour, kStay, kExperts };
 
-// What a cue is made of: 1 to kLongest for so many latest apps, or one of these. The numbers are part of every
-// snapshot.
+// What a cue is made of: 1 to kLongest for so many latest apps, or one of these. Snapshots hold what follows from them.
 enum CueKind : uint32_t { kSkipCue = 3, kStayCue = 9, kSessionStartCue = 12, kTwoHoursCue = 13, kRecentCue = 14 };
 
 constexpr uint32_t kOrders = 3;                              // experts on the latest apps

@@ -9,8 +9,8 @@ namespace stap {
 constexpr uint32_t kMostApps = 1024;        // with statistics; then the one unused for longest is forgotten
 constexpr uint32_t kMostCandidates = 64;    // that the evidence head weighs; for the others the blend speaks alone
 constexpr uint32_t kCompared = 24;          // of these, the likeliest: what every candidate is compared with
-constexpr uint32_t kGeneration = 1u << 14;  // contexts in a generation
-constexpr uint32_t kSuccessors = 256;       // more than these, and a context forgets the fainter half
+constexpr uint32_t kGeneration = 1u << 14;  // cues in a generation
+constexpr uint32_t kSuccessors = 256;       // more than these, and a cue forgets the fainter half
 #else                                       // for fuzzing: a short input reaches all of them
 constexpr uint32_t kMostApps = 12;
 constexpr uint32_t kMostCandidates = 10;

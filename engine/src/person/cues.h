@@ -1,5 +1,5 @@
 // What followed each cue: fading successor counts in bounded memory, every update in constant time. A cue is what held
-// when an app was opened: the last apps, the length of a stay, an hour. The same arithmetic as predictors/contexts.py.
+// when an app was opened: the last apps, the length of a stay, an hour. The same arithmetic as in Python.
 #pragma once
 
 #include <cstddef>

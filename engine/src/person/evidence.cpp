@@ -11,6 +11,11 @@ namespace {
 
 uint32_t rank_bucket(uint32_t rank) { return rank == 0 ? 4 : rank == 1 ? 0 : rank == 2 ? 1 : rank <= 4 ? 2 : 3; }
 
+// Runs of statistics that loops below fill.
+static_assert(kStatisticStay == kStatisticFast + kStay, "the experts' statistics are in the experts' order");
+static_assert(kStatisticLast30Minutes == kStatisticLast8Usages + kRates, "one statistic for each rate");
+static_assert(kMomentRank15 == kMomentFresh + 9, "the ranks are in their order");
+
 // Which value of the moment says how far back the current app was.
 uint32_t rank_value(uint32_t rank) {
     return kMomentFresh + (rank <= 5 ? rank : rank <= 7 ? 6 : rank <= 10 ? 7 : rank <= 14 ? 8 : 9);

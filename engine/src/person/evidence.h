@@ -1,7 +1,7 @@
 // Evidence: what a person's whole history says of every app, kept event by event and blind to what an app is.
 //
 // Inside, the `blend` predictor runs along: its mix and its experts are the first of the statistics, and the others
-// count what it does not look at. model/evidence.py is the same in Python; tests hold the two together.
+// count what it does not look at. Evidence in Python is the same; tests hold the two together.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 namespace stap {
 
-// Fisher and Yates; stap.shuffle.OnlinePhi draws the same order.
+// Fisher and Yates; OnlinePhi in Python draws the same order.
 Phi::Phi(uint32_t vocabulary, uint32_t limit, uint64_t seed) : free(vocabulary), slots(vocabulary) {
     std::iota(free.begin(), free.end(), uint16_t(0));
     for (uint32_t i = vocabulary; i > 1; --i) std::swap(free[i - 1], free[hash_mix(seed ^ hash_mix(i)) % i]);

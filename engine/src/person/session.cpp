@@ -62,15 +62,13 @@ void Session::keep_pace() {
 }
 
 // Let a cache take its next events, as one batch; how many is returned. An event with a recycled index begins a batch:
-// those before it still attend to what the index meant then, it and those after it do not, whenever all this is
-// computed.
+// those before it still attend to what the index meant then, it and those after it do not, whenever this is computed.
 uint32_t Session::take(uint32_t c, uint32_t most) {
     Cache& cache = caches[c];
     uint32_t n = std::min({pending(c), most, kMostBatch});
     if (n == 0) return 0;
-    if (schedule.strategy == STAP_ROLLING &&
-        cache.taken + n > schedule.context) {  // each event loses its own oldest one
-        n = 1;
+    if (schedule.strategy == STAP_ROLLING && cache.taken + n > schedule.context) {
+        n = 1;  // each event loses its own oldest one
         cache.drop(schedule.dropped(cache.taken + 1) - cache.dropped, pool);
     }
     Event events[kMostBatch];

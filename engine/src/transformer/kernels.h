@@ -35,8 +35,7 @@ struct Kernels {
     // scores (n,) of n keys (n, size); may read and write up to 15 rows further.
     void (*score[3])(float* scores, const Query& query, const void* keys, const float* scales, uint32_t n,
                      uint32_t size);
-    // scores -> exp(score - largest so far), adding up in `sum`; what earlier sums have to be multiplied with is
-    // returned.
+    // scores -> exp(score - largest so far), adding up in `sum`; the factor of earlier sums is returned.
     float (*soft)(float* scores, uint32_t n, float* largest, float* sum);
     // out (size,) = out * keep + sum of weights (n,) times values (n, size).
     void (*mix[3])(float* out, float keep, const float* weights, const void* values, const float* scales, uint32_t n,
