@@ -1,5 +1,5 @@
 // stap._engine.Evidence: the engine's evidence on its own, for training and for tests.
-#include "evidence.h"
+#include "person/evidence.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-#include "bind_evidence.h"
+#include "bind.h"
 #include "stap.h"
 
 namespace nb = nanobind;
@@ -16,36 +16,24 @@ using namespace stap;
 
 namespace {
 
-template <typename T, size_t N>
-using Array = nb::ndarray<nb::numpy, T, nb::ndim<N>>;
 template <typename T>
 using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-template <typename T, size_t N>
-Array<T, N> array(const size_t (&shape)[N], T fill) {
-    size_t size = 1;
-    for (size_t one : shape) size *= one;
-    T* values = new T[size];
-    std::fill(values, values + size, fill);
-    nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return Array<T, N>(values, N, shape, owner);
-}
-
 nb::tuple now(const Evidence& evidence, uint32_t k) {
     std::vector<uint32_t> places;
-    if (evidence.apps() > 0) evidence.candidates(k, places);
+    if (!evidence.blend().apps.empty()) evidence.blend().candidates(k, places);
     auto statistics = array<float, 2>({places.size(), kStatistics}, 0);
     auto rank = array<int32_t, 1>({places.size()}, 0);
-    auto context = array<float, 1>({kContextValues}, 0);
+    auto moment = array<float, 1>({kMomentValues}, 0);
     nb::list names;
     for (size_t i = 0; i < places.size(); ++i) {
         evidence.statistics(places[i], statistics.data() + i * kStatistics);
-        rank.data()[i] = int32_t(evidence.rank(places[i]));
-        const std::string& name = evidence.name(places[i]);
-        names.append(nb::str(name.data(), name.size()));
+        const Blend::App& app = evidence.blend().apps[places[i]];
+        rank.data()[i] = int32_t(app.rank);
+        names.append(nb::str(app.name.data(), app.name.size()));
     }
-    evidence.context(context.data());
-    return nb::make_tuple(names, statistics, rank, context);
+    evidence.moment(moment.data());
+    return nb::make_tuple(names, statistics, rank, moment);
 }
 
 // One person's usages at once: after every usage's close (or, where `at_open`, its open) the k likeliest candidates.
@@ -55,7 +43,7 @@ nb::tuple table(Column<int32_t> app, Column<double> start, Column<double> end, C
     auto code = array<int32_t, 2>({n, k}, -1);
     auto statistics = array<float, 3>({n, k, kStatistics}, 0);
     auto rank = array<uint8_t, 2>({n, k}, 0);
-    auto context = array<float, 3>({n, 2, kContextValues}, 0);
+    auto moment = array<float, 3>({n, 2, kMomentValues}, 0);
     {
         nb::gil_scoped_release release;
         Evidence evidence;
@@ -65,29 +53,32 @@ nb::tuple table(Column<int32_t> app, Column<double> start, Column<double> end, C
             for (const bool open : {true, false}) {
                 const double minutes = open ? start.data()[i] : end.data()[i];
                 evidence.observe(name, open ? STAP_OPEN : STAP_CLOSE, minutes, stap_hour_of_day(minutes));
-                evidence.context(context.data() + (2 * i + !open) * kContextValues);
+                evidence.moment(moment.data() + (2 * i + !open) * kMomentValues);
                 if (at_open.data()[i] != open) continue;
-                evidence.candidates(k, places);
+                evidence.blend().candidates(k, places);
                 for (size_t j = 0; j < places.size(); ++j) {
-                    code.data()[i * k + j] = std::stoi(evidence.name(places[j]));
-                    rank.data()[i * k + j] = uint8_t(std::min(evidence.rank(places[j]), 255u));
+                    const Blend::App& candidate = evidence.blend().apps[places[j]];
+                    code.data()[i * k + j] = std::stoi(candidate.name);
+                    rank.data()[i * k + j] = uint8_t(std::min(candidate.rank, 255u));
                     evidence.statistics(places[j], statistics.data() + (i * k + j) * kStatistics);
                 }
             }
         }
     }
-    return nb::make_tuple(code, statistics, rank, context);
+    return nb::make_tuple(code, statistics, rank, moment);
 }
 
 }  // namespace
 
 void bind_evidence(nb::module_& m) {
-    m.attr("STATISTICS") = kStatistics;
-    m.attr("CONTEXT_VALUES") = kContextValues;
     nb::class_<Evidence>(m, "Evidence")
         .def(nb::init<>())
-        .def("observe", [](Evidence& e, std::string_view app, int action, double minutes, double hour) { e.observe(app, action, minutes, hour); },
-             nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
+        .def(
+            "observe",
+            [](Evidence& e, std::string_view app, int action, double minutes, double hour) {
+                e.observe(app, action, minutes, hour);
+            },
+            nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
         .def("now", &now, nb::arg("k"));
     m.def("evidence_table", &table, nb::arg("app"), nb::arg("start"), nb::arg("end"), nb::arg("at_open"), nb::arg("k"));
 }

@@ -1,16 +1,15 @@
-// stap._engine: the C header as two Python classes. Errors of the engine become EngineError(status, message); everything
-// friendlier is Python's business (stap/predictors/engine.py).
+// stap._engine: the C header as two Python classes. Errors of the engine become EngineError(status, message);
+// everything friendlier is Python's business (stap/predictors/engine.py).
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
 
 #include <string>
 #include <vector>
 
 #include "bandwidth.h"
-#include "bind_evidence.h"
+#include "bind.h"
 #include "stap.h"
 
 namespace nb = nanobind;
@@ -29,75 +28,62 @@ void check(stap_status status, const char* message = nullptr) {
 constexpr size_t kMostRanked = 4096;  // more apps than a session keeps
 
 struct Model {
-    stap_model* held = nullptr;
+    stap_model* handle;
     Model(const Model&) = delete;
-    explicit Model(stap_model* model) : held(model) {}
-    ~Model() { stap_model_free(held); }
+    explicit Model(stap_model* model) : handle(model) {}
+    ~Model() { stap_model_free(handle); }
     stap_model_info info() const {
         stap_model_info info;
-        check(stap_model_get_info(held, &info));
+        check(stap_model_get_info(handle, &info));
         return info;
     }
 };
 
 struct Session {
-    stap_session* held = nullptr;
+    stap_session* handle;
     uint32_t vocabulary;
     std::vector<stap_candidate> best;
     Session(const Session&) = delete;
-    Session(stap_session* session, uint32_t vocabulary_) : held(session), vocabulary(vocabulary_), best(kMostRanked) {}
-    ~Session() { stap_session_free(held); }
+    Session(stap_session* session, const Model& model)
+        : handle(session), vocabulary(model.info().vocabulary), best(kMostRanked) {}
+    ~Session() { stap_session_free(handle); }
 };
+
+// What takes time lets other threads run Python meanwhile.
+template <typename Work>
+void check_unlocked(Work work, const char* message = nullptr) {
+    stap_status status;
+    {
+        nb::gil_scoped_release release;
+        status = work();
+    }
+    check(status, message);
+}
 
 Model* load_file(const std::string& path, int weights) {
     stap_model* model = nullptr;
     char message[512] = "";
-    stap_status status;
-    {
-        nb::gil_scoped_release release;
-        status = stap_model_load_file(path.c_str(), weights, &model, message, sizeof message);
-    }
-    check(status, message);
+    check_unlocked([&] { return stap_model_load_file(path.c_str(), weights, &model, message, sizeof message); },
+                   message);
     return new Model(model);
 }
 
-Model* load_bytes(nb::bytes data, int weights) {
-    stap_model* model = nullptr;
-    char message[512] = "";
-    check(stap_model_load_buffer(data.c_str(), data.size(), weights, &model, message, sizeof message), message);
-    return new Model(model);
-}
-
-Session* new_session(const Model& model, int strategy, uint32_t context, int cache, int kernels, uint32_t app_limit, uint64_t seed,
-                     const std::vector<uint16_t>& order) {
-    const uint32_t vocabulary = model.info().vocabulary;
-    if (!order.empty() && order.size() != vocabulary) check(STAP_ERROR_ARGUMENT);
-    stap_options options = stap_options_default();
-    options.strategy = strategy;
-    options.context = context;
-    options.cache = cache;
-    options.kernels = kernels;
-    options.app_limit = app_limit;
-    options.seed = seed;
-    options.order = order.empty() ? nullptr : order.data();
+Session* new_session(const Model& model, int strategy, uint32_t context, int cache, int kernels, uint32_t app_limit,
+                     uint64_t seed) {
+    const stap_options options = {strategy, context, cache, kernels, app_limit, seed};
     stap_session* session = nullptr;
-    check(stap_session_new(model.held, &options, &session));
-    return new Session(session, vocabulary);
+    check(stap_session_new(model.handle, &options, &session));
+    return new Session(session, model);
 }
 
 void observe(Session& session, std::string_view app, int action, double minutes, double hour) {
-    check(stap_session_observe(session.held, app.data(), app.size(), action, minutes, hour));
+    check(stap_session_observe(session.handle, app.data(), app.size(), action, minutes, hour));
 }
 
 nb::list rank(Session& session, size_t k) {
     size_t count = 0;
-    const size_t most = k < session.best.size() ? k : session.best.size();
-    stap_status status;
-    {
-        nb::gil_scoped_release release;
-        status = stap_session_rank(session.held, most, session.best.data(), &count);
-    }
-    check(status);
+    const size_t most = std::min(k, session.best.size());
+    check_unlocked([&] { return stap_session_rank(session.handle, most, session.best.data(), &count); });
     nb::list ranking;
     for (size_t i = 0; i < count; ++i) {
         const stap_candidate& c = session.best[i];
@@ -108,51 +94,40 @@ nb::list rank(Session& session, size_t k) {
 
 double unseen(Session& session) {
     float probability = 0;
-    stap_status status;
-    {
-        nb::gil_scoped_release release;
-        status = stap_session_unseen(session.held, &probability);
-    }
-    check(status);
+    check_unlocked([&] { return stap_session_unseen(session.handle, &probability); });
     return probability;
 }
 
-nb::ndarray<nb::numpy, float, nb::ndim<1>> logits(Session& session) {
-    float* values = new float[session.vocabulary];
-    nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<float*>(p); });
-    check(stap_session_logits(session.held, values, session.vocabulary));
-    return {values, {session.vocabulary}, owner};
+Array<float, 1> logits(Session& session) {
+    auto values = array<float, 1>({session.vocabulary}, 0);
+    check(stap_session_logits(session.handle, values.data(), session.vocabulary));
+    return values;
 }
 
 size_t catch_up(Session& session, size_t most) {
     size_t left = 0;
-    stap_status status;
-    {
-        nb::gil_scoped_release release;
-        status = stap_session_catch_up(session.held, most, &left);
-    }
-    check(status);
+    check_unlocked([&] { return stap_session_catch_up(session.handle, most, &left); });
     return left;
 }
 
 nb::bytes snapshot(const Session& session) {
     size_t size = 0;
-    const stap_status status = stap_session_snapshot(session.held, nullptr, 0, &size);
+    const stap_status status = stap_session_snapshot(session.handle, nullptr, 0, &size);
     if (status != STAP_ERROR_ROOM) check(status);
     std::string bytes(size, '\0');
-    check(stap_session_snapshot(session.held, bytes.data(), bytes.size(), &size));
+    check(stap_session_snapshot(session.handle, bytes.data(), bytes.size(), &size));
     return nb::bytes(bytes.data(), bytes.size());
 }
 
 Session* restore(const Model& model, nb::bytes data, int kernels) {
     stap_session* session = nullptr;
-    check(stap_session_restore(model.held, kernels, data.c_str(), data.size(), &session));
-    return new Session(session, model.info().vocabulary);
+    check(stap_session_restore(model.handle, kernels, data.c_str(), data.size(), &session));
+    return new Session(session, model);
 }
 
 nb::object index_of(const Session& session, std::string_view app) {
     uint32_t index = 0;
-    const stap_status status = stap_session_index(session.held, app.data(), app.size(), &index);
+    const stap_status status = stap_session_index(session.handle, app.data(), app.size(), &index);
     if (status == STAP_ERROR_APP) return nb::none();
     check(status);
     return nb::int_(index);
@@ -160,7 +135,7 @@ nb::object index_of(const Session& session, std::string_view app) {
 
 nb::dict info(const Session& session) {
     stap_session_info info;
-    check(stap_session_get_info(session.held, &info));
+    check(stap_session_get_info(session.handle, &info));
     nb::dict out;
     out["events"] = info.events;
     out["apps"] = info.apps;
@@ -189,17 +164,17 @@ NB_MODULE(_engine, m) {
     m.def("version", &stap_version);
     m.def("read_bandwidth", &read_bandwidth, nb::arg("bytes"), nb::call_guard<nb::gil_scoped_release>());
     m.def("hour_of_day", &stap_hour_of_day, nb::arg("minutes"));
+    bind_constants(m);
     bind_evidence(m);
     nb::class_<Model>(m, "Model")
         .def_static("load", &load_file, nb::arg("path"), nb::arg("weights"), nb::rv_policy::take_ownership)
-        .def_static("load_bytes", &load_bytes, nb::arg("data"), nb::arg("weights"), nb::rv_policy::take_ownership)
         .def_prop_ro("vocabulary", [](const Model& model) { return model.info().vocabulary; })
         .def_prop_ro("context", [](const Model& model) { return model.info().context; })
         .def_prop_ro("evidence", [](const Model& model) { return model.info().evidence; })
         .def_prop_ro("weights", [](const Model& model) { return int(model.info().weights); })
         .def_prop_ro("weight_bytes", [](const Model& model) { return model.info().weight_bytes; })
-        .def("session", &new_session, nb::arg("strategy"), nb::arg("context"), nb::arg("cache"), nb::arg("kernels"), nb::arg("app_limit"),
-             nb::arg("seed"), nb::arg("order"), nb::rv_policy::take_ownership)
+        .def("session", &new_session, nb::arg("strategy"), nb::arg("context"), nb::arg("cache"), nb::arg("kernels"),
+             nb::arg("app_limit"), nb::arg("seed"), nb::rv_policy::take_ownership)
         .def("restore", &restore, nb::arg("data"), nb::arg("kernels"), nb::rv_policy::take_ownership);
     nb::class_<Session>(m, "Session")
         .def("observe", &observe, nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_usage import table
 
-from stap.evaluate import Ranks, paper, report, run, stream
+from stap.evaluate import Ranks, Terms, paper, report, run, stream
 from stap.events import Corpus, Event, Ranking, from_table
 from stap.metrics import MISS
 from stap.predictors import CLASSICAL
@@ -44,7 +44,7 @@ def test_stream_by_hand() -> None:
 
 def test_paper_restarts_in_every_window_and_knows_all_candidates() -> None:
     """Windows of two usages: AB | AC | AB. Unlisted apps tie for the last of three places."""
-    ranks = paper(corpus("ABACAB"), Recent, context=4)
+    ranks = paper(corpus("ABACAB"), Recent, Terms(4))
     assert ranks.rank[ranks.opened].tolist() == [3, 1, 3, 1, 3]
     assert report(ranks, "paper")["pooled"]["n"] == 10
 
@@ -76,7 +76,7 @@ def test_stream_pools_one_score_a_usage_at_its_close() -> None:
 
 
 def test_a_user_with_one_usage_has_nothing_to_score() -> None:
-    result = run(corpus("AB", "A"), {"previous": CLASSICAL["previous"]}, "stream", 4096, lambda _: None)
+    result = run(corpus("AB", "A"), {"previous": CLASSICAL["previous"]}, "stream", Terms())
     assert result["predictors"]["previous"]["pooled"]["n"] == 1
     assert list(result["predictors"]["previous"]["users"]) == ["u0"]
 
@@ -95,7 +95,7 @@ def test_the_paper_s_mru_never_hits_at_one() -> None:
 def test_every_classical_predictor_runs_in_both_protocols(name: str, protocol: str) -> None:
     letters = "".join(np.random.default_rng(1).choice(list("ABCDEFGH"), 60))
     done: list[int] = []
-    result = run(corpus(letters, "AB"), {name: CLASSICAL[name]}, protocol, 16, done.append)
+    result = run(corpus(letters, "AB"), {name: CLASSICAL[name]}, protocol, Terms(16), done.append)
     pooled = result["predictors"][name]["pooled"]
     assert 0 <= pooled["HR@1"] <= pooled["HR@3"] <= pooled["HR@5"] <= 100
     assert sum(done) > 0

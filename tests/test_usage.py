@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stap.errors import BadInput
-from stap.usage import SCHEMA, in_front, merge, only_users, save, some_users, validate
+from stap.usage import SCHEMA, in_front, merge, only_users, save, some, validate
 
 DAY = datetime(2024, 5, 1)
 
@@ -141,10 +141,19 @@ def test_an_unknown_user_is_named() -> None:
         only_users(table(("u", "A", 0, 10)), ["w"], "log.csv")
 
 
-def test_a_list_of_users_says_where_it_is_cut() -> None:
-    assert some_users("cab") == "a, b, c"
-    assert some_users("edcba") == "a, b, c, d, e"
-    assert some_users("fedcba") == "a, b, c, d, e, ..."
+def test_users_are_named_one_by_one_or_between_commas() -> None:
+    """A name that has a comma itself is taken whole before it is split."""
+    rows = table(*((user, "A", 0, 10) for user in ("a", "b", "a,b", "c")))
+    for wanted, chosen in ((["a,b"], ["a,b"]), (["a", "b"], ["a", "b"]), (["b,c", "a,b"], ["a,b", "b", "c"])):
+        assert sorted(only_users(rows, wanted, "log.csv")["user"]) == chosen
+
+
+def test_a_list_of_users_ends_with_an_ellipsis_where_it_is_cut() -> None:
+    assert some(["b", "a"]) == "a, b"
+    assert some("edcba") == "a, b, c, d, e"
+    assert some("fedcba") == "a, b, c, d, e, ..."
+    with pytest.raises(BadInput, match=r"the users are 1, 2, 3, 4, 5, \.\.\.$"):
+        only_users(table(*((str(n), "A", 0, 10) for n in range(1, 9))), ["w"], "log.csv")
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

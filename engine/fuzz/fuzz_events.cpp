@@ -1,11 +1,11 @@
-// Any bytes as a caller: events with any time, floods of new apps, rankings, snapshots and damaged snapshots, in any order.
+// Any bytes as a caller: events with any time, floods of new apps, rankings, snapshots sound and damaged, in any order.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "session.h"
+#include "person/session.h"
 #include "stap.h"
 #include "tiny.h"
 
@@ -19,14 +19,16 @@ struct Bytes {
         T value{};
         const size_t size = std::min(left, sizeof value);
         if (size) std::memcpy(&value, at, size);
-        at += size, left -= size;
+        at += size;
+        left -= size;
         return value;
     }
 };
 
 stap_model* load(uint32_t evidence) {
-    tiny::Config c;
-    c.vocabulary = 6, c.context = 8, c.dim = 4, c.layers = 1, c.heads = 1, c.hidden = 4, c.evidence = evidence, c.candidate_heads = evidence ? 1 : 0;
+    tiny::Config c = {6, 8, 4, 1, 1, 4};
+    c.evidence = evidence;
+    c.candidate_heads = evidence ? 1 : 0;
     const std::string file = tiny::model(c);
     stap_model* made = nullptr;
     if (stap_model_load_buffer(file.data(), file.size(), STAP_AS_STORED, &made, nullptr, 0) != STAP_OK) std::abort();
@@ -77,7 +79,8 @@ void rank(stap_session* session, size_t k) {
     const stap_status status = stap_session_rank(session, k, best, &count);
     need(status == STAP_OK || status == STAP_ERROR_EMPTY);
     double sum = 0;
-    for (size_t i = 0; status == STAP_OK && i < count; ++i) sum += double(best[i].probability) + double(best[i].length > 0 ? 0 : 1e9);
+    for (size_t i = 0; status == STAP_OK && i < count; ++i)
+        sum += double(best[i].probability) + double(best[i].length > 0 ? 0 : 1e9);
     float unseen = 0;
     const stap_status left = stap_session_unseen(session, &unseen);
     need(left == STAP_OK || left == STAP_ERROR_EMPTY);
@@ -85,15 +88,16 @@ void rank(stap_session* session, size_t k) {
 }
 
 // The same answer to the last bit.
-void compare(stap_session* one, stap_session* other) {
+void compare(stap_session* before, stap_session* after) {
     stap_candidate best[2][8];
     size_t count[2] = {0, 0};
     float unseen[2] = {0, 0};
-    need(stap_session_rank(one, 8, best[0], &count[0]) == stap_session_rank(other, 8, best[1], &count[1]) && count[0] == count[1]);
+    need(stap_session_rank(before, 8, best[0], &count[0]) == stap_session_rank(after, 8, best[1], &count[1]) &&
+         count[0] == count[1]);
     for (size_t i = 0; i < count[0]; ++i)
         need(best[0][i].probability == best[1][i].probability && best[0][i].length == best[1][i].length &&
              std::memcmp(best[0][i].app, best[1][i].app, best[0][i].length) == 0);
-    need(stap_session_unseen(one, &unseen[0]) == stap_session_unseen(other, &unseen[1]) && unseen[0] == unseen[1]);
+    need(stap_session_unseen(before, &unseen[0]) == stap_session_unseen(after, &unseen[1]) && unseen[0] == unseen[1]);
 }
 
 void go_on_elsewhere(stap_session*& session, Bytes& in, const stap_model* model) {
@@ -102,7 +106,8 @@ void go_on_elsewhere(stap_session*& session, Bytes& in, const stap_model* model)
     need(stap_session_restore(model, STAP_KERNELS_BEST, state.data(), state.size(), &other) == STAP_OK);
     need(snapshot(other) == state);
     if (state.back() & 2) stap_session_catch_up(other, 100, nullptr);
-    if (state.back() & 1) compare(session, other);  // not always: ranking changes what is computed when, if not the answer
+    if (state.back() & 1)
+        compare(session, other);  // not always: ranking changes what is computed when, if not the answer
     stap_session_free(session);
     session = other;
     // A damaged one with its hash made right again: refused or sound, never undefined.

@@ -41,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     } else if (size > 0) {
         file.assign(reinterpret_cast<const char*>(data + 1), size - 1);
     }
-    const stap_status status = stap_model_load_buffer(file.data(), file.size(), size > 1 ? data[size / 2] % 4 : STAP_AS_STORED, &model, message, sizeof message);
+    const stap_status status = stap_model_load_buffer(
+        file.data(), file.size(), size > 1 ? data[size / 2] % 4 : STAP_AS_STORED, &model, message, sizeof message);
     if (status == STAP_OK) {
         use(model);
     } else if (message[0] == '\0' || model != nullptr || status == STAP_ERROR_INTERNAL) {

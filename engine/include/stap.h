@@ -64,6 +64,8 @@ typedef enum stap_strategy {
     STAP_ROLLING = 3    /* drop the oldest event's keys and values */
 } stap_strategy;
 
+/* The loops that cost time, for one instruction set. The environment variable STAP_KERNELS (scalar, avx2, avx512, neon)
+ * says what BEST is; a name that is unknown, or that this processor lacks, changes nothing. */
 typedef enum stap_kernels {
     STAP_KERNELS_BEST = 0, /* the fastest this processor has */
     STAP_KERNELS_SCALAR = 1,
@@ -80,81 +82,80 @@ typedef struct stap_model_info {
 } stap_model_info;
 
 typedef struct stap_options {
-    int strategy;            /* stap_strategy */
-    uint32_t context;        /* L in events, even; 0: as the model was trained */
-    int cache;               /* stap_dtype: F32, F16 or I8 */
-    int kernels;             /* stap_kernels */
-    uint32_t app_limit;      /* how many virtual indices phi may use; 0: all of the vocabulary */
-    uint64_t seed;           /* of the order in which phi hands out indices */
-    const uint16_t *order;   /* that order itself, a permutation of 0..vocabulary-1 (the last is taken first), or NULL */
+    int strategy;       /* stap_strategy */
+    uint32_t context;   /* L in events, even; 0: as the model was trained */
+    int cache;          /* stap_dtype: F32, F16 or I8 */
+    int kernels;        /* stap_kernels */
+    uint32_t app_limit; /* how many virtual indices phi may use; 0: all of the vocabulary */
+    uint64_t seed;      /* of the order in which phi hands out indices */
 } stap_options;
 
 typedef struct stap_candidate {
-    const char *app; /* not terminated; valid until the session's next observe */
+    const char* app; /* not terminated; valid until the session's next observe */
     size_t length;
     uint32_t index; /* the virtual index behind it, or STAP_NO_INDEX: ranked by evidence alone */
     float probability;
 } stap_candidate;
 
 typedef struct stap_session_info {
-    uint64_t events;       /* observed in all */
-    uint32_t apps;         /* that hold a virtual index */
-    uint32_t context;      /* events the predicting cache holds */
-    uint32_t pending;      /* events that some cache still has to take */
-    uint64_t forgotten;    /* apps that lost their index */
-    uint64_t cache_bytes;  /* allocated for keys and values */
-    uint64_t other_bytes;  /* scratch, log and evidence */
-    const char *kernels;
+    uint64_t events;      /* observed in all */
+    uint32_t apps;        /* that hold a virtual index */
+    uint32_t context;     /* events the predicting cache holds */
+    uint32_t pending;     /* events that some cache still has to take */
+    uint64_t forgotten;   /* apps that lost their index */
+    uint64_t cache_bytes; /* allocated for keys and values */
+    uint64_t other_bytes; /* scratch, the latest events and evidence */
+    const char* kernels;
 } stap_session_info;
 
-STAP_API const char *stap_version(void);
-STAP_API const char *stap_error_string(stap_status status);
+STAP_API const char* stap_version(void);
+STAP_API const char* stap_error_string(stap_status status);
 STAP_API double stap_hour_of_day(double minutes);
 
 /* Read a model. `weights` converts while reading (STAP_AS_STORED: do not). When it fails, `message` (may be NULL) says
  * why in one line. The model may be freed before its sessions. */
-STAP_API stap_status stap_model_load_file(const char *path, int weights, stap_model **model, char *message,
+STAP_API stap_status stap_model_load_file(const char* path, int weights, stap_model** model, char* message,
                                           size_t message_size);
-STAP_API stap_status stap_model_load_buffer(const void *data, size_t size, int weights, stap_model **model,
-                                            char *message, size_t message_size);
-STAP_API stap_status stap_model_get_info(const stap_model *model, stap_model_info *info);
-STAP_API void stap_model_free(stap_model *model);
+STAP_API stap_status stap_model_load_buffer(const void* data, size_t size, int weights, stap_model** model,
+                                            char* message, size_t message_size);
+STAP_API stap_status stap_model_get_info(const stap_model* model, stap_model_info* info);
+STAP_API void stap_model_free(stap_model* model);
 
 STAP_API stap_options stap_options_default(void);
-STAP_API stap_status stap_session_new(const stap_model *model, const stap_options *options, stap_session **session);
-STAP_API void stap_session_free(stap_session *session);
+STAP_API stap_status stap_session_new(const stap_model* model, const stap_options* options, stap_session** session);
+STAP_API void stap_session_free(stap_session* session);
 
 /* Take an event. Cheap: what has to be computed is computed by rank, or by catch_up before it. */
-STAP_API stap_status stap_session_observe(stap_session *session, const char *app, size_t length, int action,
+STAP_API stap_status stap_session_observe(stap_session* session, const char* app, size_t length, int action,
                                           double minutes, double hour);
 
-/* The k most likely next apps among those seen, best first. count: how many were written. Of a pure model, probabilities are a
- * softmax over the virtual indices that apps hold. A model with evidence ranks also apps that hold none, never the one that
- * was opened last, and its probabilities sum to 1 together with that of stap_session_unseen. */
-STAP_API stap_status stap_session_rank(stap_session *session, size_t k, stap_candidate *best, size_t *count);
+/* The k most likely next apps among those seen, best first. count: how many were written. Of a pure model,
+ * probabilities are a softmax over the virtual indices that apps hold. A model with evidence ranks also apps that hold
+ * none, never the one that was opened last; its probabilities sum to 1 together with that of stap_session_unseen. */
+STAP_API stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count);
 
 /* How likely an app never seen before comes next ("none of these"); 0 for a model without evidence. */
-STAP_API stap_status stap_session_unseen(stap_session *session, float *probability);
+STAP_API stap_status stap_session_unseen(stap_session* session, float* probability);
 
 /* The logit of every virtual index, after the last event. `size` must be the vocabulary. */
-STAP_API stap_status stap_session_logits(stap_session *session, float *logits, size_t size);
+STAP_API stap_status stap_session_logits(stap_session* session, float* logits, size_t size);
 
 /* The virtual index an app holds; STAP_ERROR_APP when it holds none. */
-STAP_API stap_status stap_session_index(const stap_session *session, const char *app, size_t length, uint32_t *index);
+STAP_API stap_status stap_session_index(const stap_session* session, const char* app, size_t length, uint32_t* index);
 
 /* Work off at most so many pending events; `left` (may be NULL) is what remains. Call it while nobody waits for a
  * ranking. Without it a session stays correct: the last steps of a stage then take a few events each. */
-STAP_API stap_status stap_session_catch_up(stap_session *session, size_t most, size_t *left);
+STAP_API stap_status stap_session_catch_up(stap_session* session, size_t most, size_t* left);
 
-STAP_API stap_status stap_session_get_info(const stap_session *session, stap_session_info *info);
+STAP_API stap_status stap_session_get_info(const stap_session* session, stap_session_info* info);
 
 /* The state as bytes. `size` is always set to what is needed; a buffer that is too small is left alone. */
-STAP_API stap_status stap_session_snapshot(const stap_session *session, void *buffer, size_t room, size_t *size);
+STAP_API stap_status stap_session_snapshot(const stap_session* session, void* buffer, size_t room, size_t* size);
 
 /* A session that goes on where the snapshot was taken: with the same kernels, every prediction has the same bits.
  * kernels: STAP_KERNELS_BEST for those of the snapshot where this processor has them, or others by name. */
-STAP_API stap_status stap_session_restore(const stap_model *model, int kernels, const void *data, size_t size,
-                                          stap_session **session);
+STAP_API stap_status stap_session_restore(const stap_model* model, int kernels, const void* data, size_t size,
+                                          stap_session** session);
 
 #ifdef __cplusplus
 }

@@ -4,15 +4,15 @@
 #include <new>
 
 #include "failure.h"
-#include "session.h"
+#include "person/session.h"
 #include "stap.h"
 
 struct stap_model {
-    std::shared_ptr<const stap::Model> held;
+    std::shared_ptr<const stap::Model> shared;  // with its sessions
 };
 
 struct stap_session {
-    std::unique_ptr<stap::Session> held;
+    std::unique_ptr<stap::Session> person;
 };
 
 namespace {
@@ -43,38 +43,30 @@ stap_status guarded(Work work, char* message = nullptr, size_t size = 0) noexcep
     }
 }
 
-void load(Source&& source, int weights, stap_model** model) { *model = new stap_model{model_load(source, stap_dtype(weights))}; }
-
 void check_load(const void* from, int weights, stap_model** model) {
-    if (!from || !model || weights < STAP_F32 || weights > STAP_AS_STORED) fail(STAP_ERROR_ARGUMENT, stap_error_string(STAP_ERROR_ARGUMENT));
+    if (!from || !model || weights < STAP_F32 || weights > STAP_AS_STORED)
+        fail(STAP_ERROR_ARGUMENT, stap_error_string(STAP_ERROR_ARGUMENT));
 }
 
-std::vector<uint16_t> read_order(const uint16_t* order, uint32_t vocabulary) {
-    if (!order) return {};
-    std::vector<bool> seen(vocabulary);
-    for (uint32_t i = 0; i < vocabulary; ++i) {
-        if (order[i] >= vocabulary || seen[order[i]]) fail(STAP_ERROR_ARGUMENT, "order is no permutation");
-        seen[order[i]] = true;
-    }
-    return {order, order + vocabulary};
-}
+stap_model* load(Source&& source, int weights) { return new stap_model{model_load(source, stap_dtype(weights))}; }
 
 const Kernels* find_kernels(int wanted) {
-    const bool known = wanted >= STAP_KERNELS_BEST && wanted <= STAP_KERNELS_NEON;
-    const Kernels* kernels = known ? kernels_find(stap_kernels(wanted)) : nullptr;
+    const Kernels* kernels = kernels_find(wanted);
     if (!kernels) fail(STAP_ERROR_KERNEL, "no such kernels here");
     return kernels;
 }
 
 std::unique_ptr<Session> make_session(const stap_model* model, const stap_options& o) {
-    const Config& config = model->held->config;
-    const uint32_t context = o.context ? o.context : config.context, limit = o.app_limit ? o.app_limit : config.vocabulary;
+    const Config& config = model->shared->config;
+    const uint32_t context = o.context ? o.context : config.context;
+    const uint32_t limit = o.app_limit ? o.app_limit : config.vocabulary;
     if (o.strategy < STAP_ISWI || o.strategy > STAP_ROLLING || o.cache < STAP_F32 || o.cache > STAP_I8)
         fail(STAP_ERROR_ARGUMENT, "no such strategy or dtype");
-    if (context % 2 != 0 || context > 1u << 20 || limit > config.vocabulary) fail(STAP_ERROR_ARGUMENT, "context or app_limit out of range");
-    const Kernels* kernels = find_kernels(o.kernels);
-    Phi phi(config.vocabulary, limit, o.seed, read_order(o.order, config.vocabulary));
-    return std::make_unique<Session>(model->held, *kernels, Schedule{stap_strategy(o.strategy), context}, stap_dtype(o.cache), std::move(phi));
+    if (context % 2 != 0 || context > kMostContext || limit > config.vocabulary)
+        fail(STAP_ERROR_ARGUMENT, "context or app_limit out of range");
+    const Schedule schedule = {stap_strategy(o.strategy), context};
+    return std::make_unique<Session>(model->shared, *find_kernels(o.kernels), schedule, stap_dtype(o.cache),
+                                     Phi(config.vocabulary, limit, o.seed));
 }
 
 }  // namespace
@@ -109,108 +101,120 @@ double stap_hour_of_day(double minutes) {
     return hour < 24.0 ? hour : 0.0;  // a hair before midnight can round up to it
 }
 
-stap_status stap_model_load_file(const char* path, int weights, stap_model** model, char* message, size_t message_size) {
-    return guarded([&] { check_load(path, weights, model), load(Source(path), weights, model); }, message, message_size);
+stap_status stap_model_load_file(const char* path, int weights, stap_model** model, char* message,
+                                 size_t message_size) {
+    const auto work = [&] {
+        check_load(path, weights, model);
+        *model = load(Source(path), weights);
+    };
+    return guarded(work, message, message_size);
 }
 
-stap_status stap_model_load_buffer(const void* data, size_t size, int weights, stap_model** model, char* message, size_t message_size) {
-    return guarded([&] { check_load(data, weights, model), load(Source(data, size), weights, model); }, message, message_size);
+stap_status stap_model_load_buffer(const void* data, size_t size, int weights, stap_model** model, char* message,
+                                   size_t message_size) {
+    const auto work = [&] {
+        check_load(data, weights, model);
+        *model = load(Source(data, size), weights);
+    };
+    return guarded(work, message, message_size);
 }
 
 stap_status stap_model_get_info(const stap_model* model, stap_model_info* info) {
     if (!model || !info) return STAP_ERROR_ARGUMENT;
-    const Config& c = model->held->config;
-    *info = {c.vocabulary, c.context, c.dim, c.layers, c.heads, c.hidden, c.evidence, model->held->weights.layers[0].qkv.view.dtype, model->held->bytes};
+    const Model& m = *model->shared;
+    const Config& c = m.config;
+    const stap_dtype weights = m.weights.layers[0].qkv.view.dtype;
+    *info = {c.vocabulary, c.context, c.dim, c.layers, c.heads, c.hidden, c.evidence, weights, m.bytes};
     return STAP_OK;
 }
 
 void stap_model_free(stap_model* model) { delete model; }
 
-stap_options stap_options_default(void) { return {STAP_ISWI, 0, STAP_I8, STAP_KERNELS_BEST, 0, 0, nullptr}; }
+stap_options stap_options_default(void) { return {STAP_ISWI, 0, STAP_I8, STAP_KERNELS_BEST, 0, 0}; }
 
 stap_status stap_session_new(const stap_model* model, const stap_options* options, stap_session** session) {
     if (!model || !session) return STAP_ERROR_ARGUMENT;
     return guarded([&] {
         auto made = std::make_unique<stap_session>();
-        made->held = make_session(model, options ? *options : stap_options_default());
+        made->person = make_session(model, options ? *options : stap_options_default());
         *session = made.release();
     });
 }
 
 void stap_session_free(stap_session* session) { delete session; }
 
-stap_status stap_session_observe(stap_session* session, const char* app, size_t length, int action, double minutes, double hour) {
+stap_status stap_session_observe(stap_session* session, const char* app, size_t length, int action, double minutes,
+                                 double hour) {
     if (!session || !app) return STAP_ERROR_ARGUMENT;
     if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
     if (action != STAP_OPEN && action != STAP_CLOSE) return STAP_ERROR_ACTION;
     if (!(std::fabs(minutes) <= STAP_MOST_MINUTES) || !(hour >= 0 && hour < 24)) return STAP_ERROR_TIME;
-    return guarded([&] { session->held->observe({app, length}, action, minutes, hour); });
+    return guarded([&] { session->person->observe({app, length}, action, minutes, hour); });
 }
 
 stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count) {
     if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
-    return guarded([&] { *count = session->held->rank(k, best); });
+    return guarded([&] { *count = session->person->rank(k, best); });
 }
 
 stap_status stap_session_unseen(stap_session* session, float* probability) {
     if (!session || !probability) return STAP_ERROR_ARGUMENT;
-    return guarded([&] { *probability = float(session->held->unseen()); });
+    return guarded([&] { *probability = float(session->person->unseen()); });
 }
 
 stap_status stap_session_logits(stap_session* session, float* logits, size_t size) {
     if (!session || !logits) return STAP_ERROR_ARGUMENT;
-    if (size != session->held->model->config.vocabulary) return STAP_ERROR_ROOM;
-    return guarded([&] { std::memcpy(logits, session->held->logits(), size * sizeof(float)); });
+    if (size != session->person->model->config.vocabulary) return STAP_ERROR_ROOM;
+    return guarded([&] { std::memcpy(logits, session->person->logits(), size * sizeof(float)); });
 }
 
 stap_status stap_session_index(const stap_session* session, const char* app, size_t length, uint32_t* index) {
     if (!session || !app || !index) return STAP_ERROR_ARGUMENT;
     return guarded([&] {
-        const auto found = session->held->phi.index.find(std::string(app, length));
-        if (found == session->held->phi.index.end()) fail(STAP_ERROR_APP, "no such app");
-        *index = found->second;
+        const auto& indices = session->person->phi.index;
+        const auto entry = indices.find(std::string(app, length));
+        if (entry == indices.end()) fail(STAP_ERROR_APP, "no such app");
+        *index = entry->second;
     });
 }
 
 stap_status stap_session_catch_up(stap_session* session, size_t most, size_t* left) {
     if (!session) return STAP_ERROR_ARGUMENT;
     return guarded([&] {
-        session->held->catch_up(most);
-        if (left) *left = session->held->pending(0) + session->held->pending(1);
+        session->person->catch_up(most);
+        if (left) *left = session->person->pending(0) + session->person->pending(1);
     });
 }
 
 stap_status stap_session_get_info(const stap_session* session, stap_session_info* info) {
     if (!session || !info) return STAP_ERROR_ARGUMENT;
-    const Session& s = *session->held;
+    const Session& s = *session->person;
     const Cache& cache = s.caches[s.steps ? s.active() : 0];
-    *info = {s.steps,
-             uint32_t(s.phi.index.size()),
-             cache.taken - cache.dropped,
-             s.pending(0) + s.pending(1),
-             s.phi.forgotten,
-             s.pool.bytes,
-             s.state.bytes + s.log.capacity() * sizeof(Event) + (s.evidence ? s.evidence->bytes() + s.fused->bytes : 0),
-             s.kernels->name};
+    const uint32_t apps = uint32_t(s.phi.index.size()), pending = s.pending(0) + s.pending(1);
+    const uint64_t evidence = s.evidence ? s.evidence->bytes() + s.fusion->bytes : 0;
+    const uint64_t other = s.state.bytes + s.ring.capacity() * sizeof(Event) + evidence;
+    *info = {s.steps, apps,           cache.taken - cache.dropped, pending, s.phi.forgotten, s.pool.bytes,
+             other,   s.kernels->name};
     return STAP_OK;
 }
 
 stap_status stap_session_snapshot(const stap_session* session, void* buffer, size_t room, size_t* size) {
     if (!session || !size || (!buffer && room > 0)) return STAP_ERROR_ARGUMENT;
     return guarded([&] {
-        const std::vector<uint8_t> bytes = session_snapshot(*session->held);
+        const std::vector<uint8_t> bytes = session_snapshot(*session->person);
         *size = bytes.size();
         if (room < bytes.size()) fail(STAP_ERROR_ROOM, "buffer too small");
         std::memcpy(buffer, bytes.data(), bytes.size());
     });
 }
 
-stap_status stap_session_restore(const stap_model* model, int kernels, const void* data, size_t size, stap_session** session) {
+stap_status stap_session_restore(const stap_model* model, int kernels, const void* data, size_t size,
+                                 stap_session** session) {
     if (!model || !data || !session) return STAP_ERROR_ARGUMENT;
     return guarded([&] {
         auto made = std::make_unique<stap_session>();
-        made->held = session_restore(model->held, static_cast<const uint8_t*>(data), size);
-        if (kernels != STAP_KERNELS_BEST) made->held->kernels = find_kernels(kernels);
+        made->person = session_restore(model->shared, static_cast<const uint8_t*>(data), size);
+        if (kernels != STAP_KERNELS_BEST) made->person->kernels = find_kernels(kernels);
         *session = made.release();
     });
 }

@@ -1,4 +1,4 @@
-// Aligned memory for vectors, zeroed: pads and fresh caches are exact zeros.
+// Aligned memory for vectors and matrices, zeroed: pads and fresh caches are exact zeros.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,8 @@
 #include <cstring>
 #include <memory>
 #include <new>
+
+#include "stap.h"
 
 namespace stap {
 
@@ -30,5 +32,20 @@ Buffer<T> buffer_new(size_t count) {
     std::memset(memory, 0, bytes);
     return Buffer<T>(static_cast<T*>(memory));
 }
+
+// The same, its size added to `bytes`.
+template <typename T>
+Buffer<T> buffer_counted(size_t count, uint64_t& bytes) {
+    bytes += count * sizeof(T);
+    return buffer_new<T>(count);
+}
+
+// A weight matrix, rows x cols, row-major.
+struct Matrix {
+    stap_dtype dtype;
+    const void* data;    // float, half (uint16_t) or int8_t
+    const float* scale;  // (rows,) of int8: value = scale[row] * stored
+    uint32_t rows, cols;
+};
 
 }  // namespace stap

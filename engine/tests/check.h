@@ -6,12 +6,12 @@
 
 inline int failures = 0;
 
-#define CHECK(fine)                                                        \
-    do {                                                                   \
-        if (!(fine)) {                                                     \
-            ++failures;                                                    \
-            std::printf("%s:%d: %s\n", __FILE__, __LINE__, #fine);         \
-        }                                                                  \
+#define CHECK(fine)                                                \
+    do {                                                           \
+        if (!(fine)) {                                             \
+            ++failures;                                            \
+            std::printf("%s:%d: %s\n", __FILE__, __LINE__, #fine); \
+        }                                                          \
     } while (0)
 
 inline void check_equal(const std::string& found, const std::string& wanted, const char* file, int line) {

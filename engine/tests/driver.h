@@ -52,7 +52,8 @@ inline std::string app_of(uint64_t i, uint64_t apps) { return "app" + std::to_st
 inline void observe(stap_session* session, uint64_t i, uint64_t apps = 9) {
     const std::string app = app_of(i, apps);
     const double minutes = 29e6 + 3.7 * double(i) + double(stap::hash_mix(i) % 100) / 100;
-    CHECK(stap_session_observe(session, app.data(), app.size(), i % 2 == 0, minutes, stap_hour_of_day(minutes)) == STAP_OK);
+    CHECK(stap_session_observe(session, app.data(), app.size(), i % 2 == 0, minutes, stap_hour_of_day(minutes)) ==
+          STAP_OK);
 }
 
 // All apps that can be ranked, best first; after them the unseen.
@@ -84,5 +85,9 @@ inline std::vector<float> logits(stap_session* session, size_t vocabulary = 12) 
     return values;
 }
 
-inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) { return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0; }
-inline bool same_bits(const Answer& a, const Answer& b) { return a.apps == b.apps && a.index == b.index && same_bits(a.probability, b.probability); }
+inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+inline bool same_bits(const Answer& a, const Answer& b) {
+    return a.apps == b.apps && a.index == b.index && same_bits(a.probability, b.probability);
+}

@@ -1,13 +1,14 @@
 // Every instruction set against the scalar kernels, and every batch against single events.
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "check.h"
-#include "half.h"
+#include "dtype.h"
 #include "hash.h"
-#include "kernels.h"
 #include "memory.h"
+#include "transformer/kernels.h"
 
 #if defined(STAP_EMULATE_AVX512)
 namespace stap {
@@ -32,11 +33,18 @@ struct Stored {
     std::vector<float> scales;
 
     Stored(uint32_t rows, uint32_t cols, uint64_t seed) : f32(noise(size_t(rows) * cols, seed)) {
-        for (float value : f32) f16.push_back(half_from_float(value)), i8.push_back(int8_t(value * 127));
+        for (float value : f32) {
+            f16.push_back(half_from_float(value));
+            i8.push_back(int8_t(value * 127));
+        }
         scales = noise(rows + 16, seed + 1, 0.001f);
         for (float& scale : scales) scale = std::fabs(scale) + 0.007f;
     }
-    const void* data(int dtype) const { return dtype == STAP_F32 ? static_cast<const void*>(f32.data()) : dtype == STAP_F16 ? static_cast<const void*>(f16.data()) : i8.data(); }
+    const void* data(int dtype) const {
+        return dtype == STAP_F32   ? static_cast<const void*>(f32.data())
+               : dtype == STAP_F16 ? static_cast<const void*>(f16.data())
+                                   : i8.data();
+    }
 };
 
 float worst(const std::vector<float>& a, const std::vector<float>& b, size_t count) {
@@ -72,7 +80,8 @@ void attention_agrees(const Kernels& k) {
             const std::vector<float> query = noise(size, 9);
             std::vector<int16_t> whole(size), whole_wanted(size);
             const float scale = k.to_int16(whole.data(), query.data(), size, int16_most(size));
-            CHECK(scale == kScalarKernels.to_int16(whole_wanted.data(), query.data(), size, int16_most(size)) && whole == whole_wanted);
+            CHECK(scale == kScalarKernels.to_int16(whole_wanted.data(), query.data(), size, int16_most(size)) &&
+                  whole == whole_wanted);
             const Query q = {query.data(), whole.data(), scale};
             for (int dtype = 0; dtype < 3; ++dtype) {
                 std::vector<float> found(n + 16), wanted(n + 16), out(size, 0.5f), out_wanted(size, 0.5f);
@@ -80,10 +89,12 @@ void attention_agrees(const Kernels& k) {
                 kScalarKernels.score[dtype](wanted.data(), q, keys.data(dtype), keys.scales.data(), n, size);
                 CHECK(worst(found, wanted, n) < 1e-4f);
                 float top = 0.1f, sum = 2, top_wanted = 0.1f, sum_wanted = 2;
-                const float keep = k.soft(found.data(), n, &top, &sum), keep_wanted = kScalarKernels.soft(wanted.data(), n, &top_wanted, &sum_wanted);
+                const float keep = k.soft(found.data(), n, &top, &sum),
+                            keep_wanted = kScalarKernels.soft(wanted.data(), n, &top_wanted, &sum_wanted);
                 CHECK(std::fabs(keep - keep_wanted) < 1e-4f && std::fabs(sum / sum_wanted - 1) < 1e-4f);
                 k.mix[dtype](out.data(), keep, found.data(), values.data(dtype), values.scales.data(), n, size);
-                kScalarKernels.mix[dtype](out_wanted.data(), keep_wanted, wanted.data(), values.data(dtype), values.scales.data(), n, size);
+                kScalarKernels.mix[dtype](out_wanted.data(), keep_wanted, wanted.data(), values.data(dtype),
+                                          values.scales.data(), n, size);
                 CHECK(worst(out, out_wanted, size) < 1e-3f);
             }
         }
@@ -133,6 +144,21 @@ void halves_round_trip() {
     CHECK(half_from_float(1 + 1.0f / 2048) == 0x3c00 && half_from_float(1 + 3.0f / 2048) == 0x3c02);  // ties to even
 }
 
+// STAP_KERNELS names what the best is; a name that says nothing here changes nothing, nor does any for those asked for.
+void the_environment_chooses() {
+    unsetenv("STAP_KERNELS");
+    const Kernels* best = kernels_find(STAP_KERNELS_BEST);
+    CHECK(best != nullptr);
+    setenv("STAP_KERNELS", "scalar", 1);
+    CHECK(kernels_find(STAP_KERNELS_BEST) == &kScalarKernels && kernels_find(best->id) == best);
+    for (const char* name : {"", "sse9", "best"}) {
+        setenv("STAP_KERNELS", name, 1);
+        CHECK(kernels_find(STAP_KERNELS_BEST) == best);
+    }
+    unsetenv("STAP_KERNELS");
+    for (int id : {-1, 17, 1 << 30}) CHECK(kernels_find(id) == nullptr);
+}
+
 void all_agree(const Kernels& k, const char* how) {
     std::printf("%s%s\n", k.name, how);
     matmul_agrees(k);
@@ -146,7 +172,8 @@ void all_agree(const Kernels& k, const char* how) {
 
 int main() {
     halves_round_trip();
-    for (stap_kernels id : {STAP_KERNELS_AVX2, STAP_KERNELS_AVX512, STAP_KERNELS_NEON, STAP_KERNELS_SCALAR})
+    the_environment_chooses();
+    for (int id = 1; id < 100; ++id)
         if (const Kernels* k = kernels_find(id)) all_agree(*k, "");
 #if defined(STAP_EMULATE_AVX512)
     all_agree(kEmulatedAvx512Kernels, ", emulated");

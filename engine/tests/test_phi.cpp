@@ -1,6 +1,8 @@
 // phi grows, recycles the app unused for longest, and lets nothing of it speak for the new one.
+#include <algorithm>
+
 #include "driver.h"
-#include "phi.h"
+#include "person/phi.h"
 
 namespace {
 
@@ -9,7 +11,9 @@ bool holds(const stap_session* session, const std::string& app) {
     return stap_session_index(session, app.data(), app.size(), &index) == STAP_OK;
 }
 
-void see(stap_session* session, const std::string& app, double minutes) { CHECK(stap_session_observe(session, app.data(), app.size(), 1, minutes, 12) == STAP_OK); }
+void see(stap_session* session, const std::string& app, double minutes) {
+    CHECK(stap_session_observe(session, app.data(), app.size(), 1, minutes, 12) == STAP_OK);
+}
 
 void oldest_app_is_recycled() {
     const ModelPointer model = load(tiny::model());
@@ -30,21 +34,26 @@ void oldest_app_is_recycled() {
     CHECK(info.apps == 3 && info.forgotten == 2);
 }
 
-void order_is_the_callers() {
+void order_is_drawn_from_the_seed() {
+    const stap::Phi first(200, 200, 1), second(200, 200, 2), limited(200, 3, 1);
+    CHECK(first.free != second.free);
+    CHECK(stap::Phi(200, 200, 1).free == first.free);
+    std::vector<uint16_t> sorted = first.free;
+    std::sort(sorted.begin(), sorted.end());
+    for (uint16_t i = 0; i < 200; ++i) CHECK(sorted[i] == i);
+    CHECK(limited.free == std::vector<uint16_t>(first.free.end() - 3, first.free.end()));
     const ModelPointer model = load(tiny::model());
-    const uint16_t order[12] = {5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6};
     stap_options options = stap_options_default();
-    options.order = order;
+    options.seed = 5;
     const SessionPointer session = open(model.get(), options);
-    see(session.get(), "a", 0), see(session.get(), "b", 1);
-    uint32_t a = 99, b = 99;
-    stap_session_index(session.get(), "a", 1, &a), stap_session_index(session.get(), "b", 1, &b);
-    CHECK(a == 6 && b == 7);
-    stap::Phi one(200, 200, 1, {}), two(200, 200, 2, {});
-    CHECK(one.free != two.free);
-    std::vector<bool> seen(200);
-    for (uint16_t index : one.free) seen[index] = true;
-    for (bool found : seen) CHECK(found);
+    const std::vector<uint16_t> wanted = stap::Phi(12, 12, 5).free;  // the last is taken first
+    for (uint32_t i = 0; i < 12; ++i) {
+        const std::string app = "app" + std::to_string(i);
+        see(session.get(), app, i);
+        uint32_t index = 99;
+        stap_session_index(session.get(), app.data(), app.size(), &index);
+        CHECK(index == wanted[11 - i]);
+    }
 }
 
 // After its index was given away, what an app did may no longer matter: two histories that differ only in how the lost
@@ -54,7 +63,8 @@ void forgotten_events_are_hidden() {
     config.layers = 1;  // one layer: other events' keys and values do not carry the lost app either
     const ModelPointer model = load(tiny::model(config));
     stap_options options = stap_options_default();
-    options.app_limit = 2, options.cache = STAP_F32;
+    options.app_limit = 2;
+    options.cache = STAP_F32;
     const SessionPointer one = open(model.get(), options), two = open(model.get(), options);
     for (const auto& [session, action] : {std::make_pair(one.get(), 0), std::make_pair(two.get(), 1)}) {
         stap_session_observe(session, "lost", 4, 1, 0, 12);
@@ -64,7 +74,8 @@ void forgotten_events_are_hidden() {
         logits(session);
     }
     CHECK(!same_bits(logits(one.get()), logits(two.get())));
-    see(one.get(), "new", 12), see(two.get(), "new", 12);
+    see(one.get(), "new", 12);
+    see(two.get(), "new", 12);
     CHECK(same_bits(logits(one.get()), logits(two.get())));
 }
 
@@ -83,7 +94,7 @@ void many_apps_cost_no_memory(int count) {
 
 int main(int argc, char**) {
     oldest_app_is_recycled();
-    order_is_the_callers();
+    order_is_drawn_from_the_seed();
     forgotten_events_are_hidden();
     many_apps_cost_no_memory(argc > 1 ? 20000 : 1000000);  // any argument: quicker, for an emulator
     return failures != 0;

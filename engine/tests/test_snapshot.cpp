@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "driver.h"
-#include "session.h"
+#include "person/session.h"
 
 namespace {
 
@@ -11,7 +11,9 @@ void goes_on_with_the_same_bits(const tiny::Config& config, uint64_t step) {
     for (int strategy = STAP_ISWI; strategy <= STAP_ROLLING; ++strategy)
         for (int cache = STAP_F32; cache <= STAP_I8; ++cache) {
             stap_options options = stap_options_default();
-            options.strategy = strategy, options.cache = cache, options.app_limit = 7;  // with apps forgotten
+            options.strategy = strategy;
+            options.cache = cache;
+            options.app_limit = 7;  // with apps forgotten
             for (uint64_t cut = 0; cut < 40; cut += step) {
                 const SessionPointer session = open(model.get(), options);
                 for (uint64_t i = 0; i < cut; ++i) {
@@ -24,8 +26,10 @@ void goes_on_with_the_same_bits(const tiny::Config& config, uint64_t step) {
                 CHECK(snapshot(other.get()) == state);
                 if (cut > 0) CHECK(same_bits(answer(session.get()), answer(other.get())));
                 for (uint64_t i = cut; i < cut + 20; ++i) {
-                    observe(session.get(), i), observe(other.get(), i);
-                    CHECK(same_bits(logits(session.get()), logits(other.get())) && same_bits(answer(session.get()), answer(other.get())));
+                    observe(session.get(), i);
+                    observe(other.get(), i);
+                    CHECK(same_bits(logits(session.get()), logits(other.get())) &&
+                          same_bits(answer(session.get()), answer(other.get())));
                 }
             }
         }
@@ -34,23 +38,30 @@ void goes_on_with_the_same_bits(const tiny::Config& config, uint64_t step) {
 void damaged_ones_are_refused(const tiny::Config& config) {
     const ModelPointer model = load(tiny::model(config)), other = load(tiny::model(config), STAP_F16);
     const SessionPointer session = open(model.get(), stap_options_default());
-    for (uint64_t i = 0; i < 30; ++i) observe(session.get(), i), logits(session.get());
+    for (uint64_t i = 0; i < 30; ++i) {
+        observe(session.get(), i);
+        logits(session.get());
+    }
     const std::vector<uint8_t> state = snapshot(session.get());
     stap_session* none = nullptr;
     CHECK(stap_session_restore(other.get(), STAP_KERNELS_BEST, state.data(), state.size(), &none) == STAP_ERROR_STATE);
-    for (size_t size = 0; size < state.size(); size += 13) CHECK(stap_session_restore(model.get(), STAP_KERNELS_BEST, state.data(), size, &none) == STAP_ERROR_STATE);
+    for (size_t size = 0; size < state.size(); size += 13)
+        CHECK(stap_session_restore(model.get(), STAP_KERNELS_BEST, state.data(), size, &none) == STAP_ERROR_STATE);
     for (size_t at = 0; at < state.size(); at += 7) {
         std::vector<uint8_t> damaged = state;
         damaged[at] ^= 0x10;
-        CHECK(stap_session_restore(model.get(), STAP_KERNELS_BEST, damaged.data(), damaged.size(), &none) == STAP_ERROR_STATE);
+        CHECK(stap_session_restore(model.get(), STAP_KERNELS_BEST, damaged.data(), damaged.size(), &none) ==
+              STAP_ERROR_STATE);
     }
     std::vector<uint8_t> longer = state;
     longer.push_back(0);
-    CHECK(stap_session_restore(model.get(), STAP_KERNELS_BEST, longer.data(), longer.size(), &none) == STAP_ERROR_STATE);
+    CHECK(stap_session_restore(model.get(), STAP_KERNELS_BEST, longer.data(), longer.size(), &none) ==
+          STAP_ERROR_STATE);
     CHECK(none == nullptr);
     std::vector<uint8_t> small(state.size() - 1, 7);
     size_t size = 0;
-    CHECK(stap_session_snapshot(session.get(), small.data(), small.size(), &size) == STAP_ERROR_ROOM && size == state.size() && small[0] == 7);
+    CHECK(stap_session_snapshot(session.get(), small.data(), small.size(), &size) == STAP_ERROR_ROOM &&
+          size == state.size() && small[0] == 7);
 }
 
 // Damage behind a hash that was made right again: refused, or a session that can be used. Evidence stands at the end.
@@ -70,7 +81,8 @@ void forged_evidence_is_refused_or_harmless(size_t stride) {
             const uint64_t hash = stap::hash_bytes(forged.data(), forged.size() - 8, stap::kSnapshotVersion);
             std::memcpy(forged.data() + forged.size() - 8, &hash, 8);
             stap_session* made = nullptr;
-            const stap_status status = stap_session_restore(model.get(), STAP_KERNELS_BEST, forged.data(), forged.size(), &made);
+            const stap_status status =
+                stap_session_restore(model.get(), STAP_KERNELS_BEST, forged.data(), forged.size(), &made);
             const SessionPointer owner(made);
             ++tried;
             refused += status == STAP_ERROR_STATE;

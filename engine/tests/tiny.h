@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "config.h"
-#include "half.h"
+#include "dtype.h"
+#include "files/config.h"
 #include "hash.h"
 
 namespace tiny {
@@ -16,23 +16,25 @@ namespace tiny {
 using stap::Config;
 
 inline Config config() {
-    Config c;
-    c.vocabulary = 12, c.context = 16, c.dim = 24, c.layers = 2, c.heads = 3, c.hidden = 20;
-    c.query_key_norm = true, c.ordinal_heads = 1;
+    Config c = {12, 16, 24, 2, 3, 20};
+    c.query_key_norm = true;
+    c.ordinal_heads = 1;
     return c;
 }
 
 inline Config config_with_evidence() {
     Config c = config();
-    c.evidence = 10, c.candidate_heads = 2;
+    c.evidence = 10;
+    c.candidate_heads = 2;
     return c;
 }
 
 inline std::string config_text(const Config& c) {
     auto n = [](auto value) { return std::to_string(value); };
-    return "{\"vocabulary\": " + n(c.vocabulary) + ", \"context\": " + n(c.context) + ", \"dim\": " + n(c.dim) + ", \"layers\": " +
-           n(c.layers) + ", \"heads\": " + n(c.heads) + ", \"hidden\": " + n(c.hidden) + ", \"query_key_norm\": " +
-           (c.query_key_norm ? "true" : "false") + ", \"ordinal_heads\": " + n(c.ordinal_heads) + ", \"evidence\": " + n(c.evidence) +
+    return "{\"vocabulary\": " + n(c.vocabulary) + ", \"context\": " + n(c.context) + ", \"dim\": " + n(c.dim) +
+           ", \"layers\": " + n(c.layers) + ", \"heads\": " + n(c.heads) + ", \"hidden\": " + n(c.hidden) +
+           ", \"query_key_norm\": " + (c.query_key_norm ? "true" : "false") +
+           ", \"ordinal_heads\": " + n(c.ordinal_heads) + ", \"evidence\": " + n(c.evidence) +
            ", \"candidate_heads\": " + n(c.candidate_heads) + "}";
 }
 
@@ -59,7 +61,10 @@ inline std::vector<Tensor> tensors(const Config& c, const std::string& dtype = "
             tensor.dtype = "I8";
             for (float value : values) tensor.bytes.push_back(char(int8_t(value * 250)));
             std::vector<float> scale(wanted.shape[0], 1 / 250.0f);
-            out.push_back({wanted.name + ".scale", "F32", {wanted.shape[0]}, std::string(reinterpret_cast<const char*>(scale.data()), scale.size() * 4)});
+            out.push_back({wanted.name + ".scale",
+                           "F32",
+                           {wanted.shape[0]},
+                           std::string(reinterpret_cast<const char*>(scale.data()), scale.size() * 4)});
         } else if (dtype == "F16") {
             tensor.dtype = "F16";
             for (float value : values) {
@@ -94,8 +99,8 @@ inline std::string metadata(const std::string& config, const std::string& format
 inline std::string entry(const Tensor& tensor, uint64_t begin) {
     std::string shape;
     for (uint64_t n : tensor.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
-    return quote(tensor.name) + ": {\"dtype\": " + quote(tensor.dtype) + ", \"shape\": [" + shape + "], \"data_offsets\": [" +
-           std::to_string(begin) + ", " + std::to_string(begin + tensor.bytes.size()) + "]}";
+    return quote(tensor.name) + ": {\"dtype\": " + quote(tensor.dtype) + ", \"shape\": [" + shape +
+           "], \"data_offsets\": [" + std::to_string(begin) + ", " + std::to_string(begin + tensor.bytes.size()) + "]}";
 }
 
 inline std::string file(const std::vector<Tensor>& tensors, const std::string& meta) {

@@ -12,24 +12,23 @@ def version() -> str: ...
 def read_bandwidth(bytes: int) -> float: ...
 def hour_of_day(minutes: float) -> float: ...
 
-STATISTICS: int
-CONTEXT_VALUES: int
+STATISTICS: tuple[str, ...]  # names of what is said of every app
+MOMENT: tuple[str, ...]  # names of what is said of the moment
+CONSTANTS: dict[str, Any]  # that Python's own definitions have to agree with
 
 class Evidence:
     def observe(self, app: str, action: int, minutes: float, hour: float) -> None: ...
     def now(self, k: int) -> tuple[list[str], NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]]:
-        """The k likeliest apps by the blend: names, statistics (k, F), recency ranks (k,); and the context (C,)."""
+        """The k likeliest apps by the blend: names, statistics (k, F), recency ranks (k,); and the moment (M,)."""
 
 def evidence_table(
     app: NDArray[np.int32], start: NDArray[np.float64], end: NDArray[np.float64], at_open: NDArray[np.bool_], k: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8], NDArray[np.float32]]:
-    """One person's n usages: codes (n, k), -1 for none; statistics (n, k, F); ranks (n, k); contexts (n, 2, C)."""
+    """One person's n usages: codes (n, k), -1 for none; statistics (n, k, F); ranks (n, k); moments (n, 2, M)."""
 
 class Model:
     @staticmethod
     def load(path: str, weights: int) -> Model: ...
-    @staticmethod
-    def load_bytes(data: bytes, weights: int) -> Model: ...
     @property
     def vocabulary(self) -> int: ...
     @property
@@ -40,9 +39,7 @@ class Model:
     def weights(self) -> int: ...
     @property
     def weight_bytes(self) -> int: ...
-    def session(
-        self, strategy: int, context: int, cache: int, kernels: int, app_limit: int, seed: int, order: list[int]
-    ) -> Session: ...
+    def session(self, strategy: int, context: int, cache: int, kernels: int, app_limit: int, seed: int) -> Session: ...
     def restore(self, data: bytes, kernels: int) -> Session: ...
 
 class Session:

@@ -81,8 +81,6 @@ class EngineModel:
     def predictor(self, settings: Settings | None = None) -> EnginePredictor:
         """A fresh predictor for one person."""
         wanted = settings or Settings()
-        # The order in which phi hands out indices is numpy's, as in `shuffle.OnlinePhi`: both paths agree app by app.
-        order = np.random.default_rng(wanted.seed).permutation(self.vocabulary).tolist()
         try:
             session = self._model.session(
                 strategy=STRATEGIES.index(wanted.strategy),
@@ -91,7 +89,6 @@ class EngineModel:
                 kernels=KERNELS.index(wanted.kernels),
                 app_limit=wanted.app_limit,
                 seed=wanted.seed,
-                order=order,
             )
         except _engine.EngineError as error:
             raise BadInput("engine settings", error.args[1], "check context, app_limit and kernels") from None

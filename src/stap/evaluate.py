@@ -6,26 +6,48 @@ paper:  window by window, a fresh start at each window, candidates are all apps 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from stap.errors import BadInput
 from stap.events import Bools, Corpus, Event, Ints, Longs, Ranking
-from stap.metrics import DEEPEST, MISS, intervals, summary
-from stap.predictors.base import Maker, Personal, Predictor
+from stap.metrics import DEEPEST, MISS, by_user, intervals, summary
+from stap.predictors.base import Maker, Predictor, Trained, fresh
 from stap.terminal import Tick, quiet
 from stap.windows import CONTEXT, VOCABULARY, Windows, cut, filter_users
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the paper protocol's figures depend on besides people and predictors: L and V."""
+
+    context: int = CONTEXT  # events in a window
+    vocabulary: int = VOCABULARY  # who has more apps is left out
+
+    @classmethod
+    def of(cls, makers: Collection[object], context: int | None = None, longer: bool = False) -> Terms:
+        """As the models among the makers were trained, and as the paper has it where there are none.
+
+        A context beyond what a model was trained for has to be asked for twice.
+        """
+        trained = [maker.sizes for maker in makers if isinstance(maker, Trained)]
+        own = min((length for _, length in trained), default=CONTEXT)
+        if context is not None and context % 2:
+            raise BadInput("--context", f"{context} is odd, and a usage is two events", f"use {context + 1}")
+        if context is not None and trained and context > own and not longer:
+            why = f"{context} events, but the model was trained for {own}"
+            raise BadInput("--context", why, f"use at most {own}, or add --longer-context")
+        return cls(context or own, max([VOCABULARY, *(room for room, _ in trained)]))
 
 
 @runtime_checkable
 class WindowRanker(Protocol):
     """A maker that can also rank whole windows at once: the same scores, far sooner."""
 
-    def rank_windows(self, corpus: Corpus, windows: Windows) -> Iterator[tuple[int, list[int]]]:
+    def rank_windows(self, corpus: Corpus, windows: Windows, tick: Tick) -> Iterator[tuple[int, list[int]]]:
         """Each window's user and, as `_replay` would give them, the ranks at its labelled events."""
         ...
 
@@ -44,34 +66,34 @@ def stream(corpus: Corpus, make: Maker, tick: Tick = quiet) -> Ranks:
     """The honest protocol: the predictor sees what a product would see, once, in order."""
 
     def rank_user(user: int) -> list[int]:
-        return _replay(_fresh(make, corpus.users[user]), corpus.events(user), corpus.labels(user))
+        return _replay(fresh(make, corpus.users[user]), corpus.events(user), corpus.labels(user), tick)
 
-    return _collect(corpus, ((user, rank_user(user)) for user in range(len(corpus.users))), tick)
+    return _collect(corpus, ((user, rank_user(user)) for user in range(len(corpus.users))))
 
 
-def paper(corpus: Corpus, make: Maker, context: int = CONTEXT, tick: Tick = quiet) -> Ranks:
+def paper(corpus: Corpus, make: Maker, terms: Terms = Terms(), tick: Tick = quiet) -> Ranks:  # noqa: B008 - frozen
     """The paper's protocol; users with more than V apps are left out, as there."""
-    corpus = filter_users(corpus)
-    windows = cut(corpus, context)
+    corpus = filter_users(corpus, terms.vocabulary)
+    windows = cut(corpus, terms.context)
     if isinstance(make, WindowRanker):
-        return _collect(corpus, make.rank_windows(corpus, windows), tick)
+        return _collect(corpus, make.rank_windows(corpus, windows, tick))
 
     def rank_window(user: int, first: int, usages: int) -> list[int]:
-        rows = slice(first, first + usages)
+        rows, predictor = slice(first, first + usages), fresh(make, corpus.users[user])
         # Apps not listed are all tied for the last places, and a tie counts against the predictor.
         unlisted = len(corpus.apps[user])
-        return _replay(_fresh(make, corpus.users[user]), corpus.events(user, rows), corpus.labels(user, rows), unlisted)
+        return _replay(predictor, corpus.events(user, rows), corpus.labels(user, rows), tick, unlisted)
 
     pieces = zip(windows.user.tolist(), windows.first.tolist(), windows.usages.tolist(), strict=True)
-    return _collect(corpus, ((piece[0], rank_window(*piece)) for piece in pieces), tick)
-
-
-def _fresh(make: Maker, user: str) -> Predictor:
-    return make.of(user) if isinstance(make, Personal) else make()
+    return _collect(corpus, ((piece[0], rank_window(*piece)) for piece in pieces))
 
 
 def _replay(
-    predictor: Predictor, usages: Iterator[tuple[Event, Event]], labels: list[str | None], unlisted: int = MISS
+    predictor: Predictor,
+    usages: Iterator[tuple[Event, Event]],
+    labels: list[str | None],
+    tick: Tick,
+    unlisted: int = MISS,
 ) -> list[int]:
     """Ranks after each open and each close, alternating."""
     ranks: list[int] = []
@@ -80,6 +102,7 @@ def _replay(
             predictor.observe(event)
             if label is not None:
                 ranks.append(_place(predictor.rank(DEEPEST), label, unlisted))
+        tick(label is not None)
     return ranks
 
 
@@ -90,12 +113,11 @@ def _place(ranking: Ranking, label: str, unlisted: int) -> int:
     return unlisted
 
 
-def _collect(corpus: Corpus, pieces: Iterator[tuple[int, list[int]]], tick: Tick) -> Ranks:
+def _collect(corpus: Corpus, pieces: Iterator[tuple[int, list[int]]]) -> Ranks:
     users, ranks = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for user, places in pieces:
         users.append(np.full(len(places), user, np.int64))
         ranks.append(np.array(places, np.int32))
-        tick(len(places) // 2)
     rank = np.concatenate(ranks)
     return Ranks(corpus.users, np.concatenate(users), np.arange(len(rank)) % 2 == 0, rank)
 
@@ -112,26 +134,32 @@ def report(ranks: Ranks, protocol: str) -> dict[str, Any]:
         "interval": intervals(rank, user),
         "open": summary(ranks.rank[ranks.opened]),
         "close": summary(ranks.rank[~ranks.opened]),
-        "users": {ranks.users[u]: summary(rank[user == u]) for u in np.unique(user).tolist()},
+        "users": {ranks.users[number]: scores for number, scores in by_user(rank, user).items()},
     }
 
 
-def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, context: int, tick: Tick) -> dict[str, Any]:
+def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, terms: Terms, tick: Tick = quiet) -> dict[str, Any]:
     """Every predictor on the same positions: the JSON of `stap evaluate`."""
-    score = stream if protocol == "stream" else partial(paper, context=context)
+    left_out = np.flatnonzero(corpus.app_counts > terms.vocabulary).tolist() if protocol == "paper" else []
     reports = {}
     for name, maker in makers.items():
-        ranks = score(corpus, maker, tick=tick)
+        ranks = stream(corpus, maker, tick) if protocol == "stream" else paper(corpus, maker, terms, tick)
         if not len(ranks.rank):
-            limit = "" if protocol == "stream" else f" and at most {VOCABULARY} apps"
+            limit = "" if protocol == "stream" else f" and at most {terms.vocabulary} apps"
             raise BadInput("log", f"nothing to score: no user has two usages{limit}", "use a longer log")
         reports[name] = report(ranks, protocol)
-    return {"protocol": protocol, "predictors": reports}
+    return {
+        "protocol": protocol,
+        "context": terms.context if protocol == "paper" else None,
+        "users left out": [corpus.users[user] for user in left_out],
+        "predictors": reports,
+    }
 
 
-def rank_now(corpus: Corpus, predictor: Predictor, k: int) -> Ranking:
+def rank_now(corpus: Corpus, predictor: Predictor, k: int, tick: Tick = quiet) -> Ranking:
     """What the predictor expects after the last event of a corpus of one user."""
     for pair in corpus.events(0):
         for event in pair:
             predictor.observe(event)
+        tick(1)
     return predictor.rank(k)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ Bools = NDArray[np.bool_]
 OPEN, CLOSE = 1, 0
 NO_LABEL = -1  # a user's last usage: nobody knows what came next
 DAY = 24 * 60.0
-
+EPOCH = datetime(1970, 1, 1)  # a wall clock's minutes count from here
 
 Ranking = list[tuple[str, float]]  # apps with their probabilities, best first
 
@@ -171,6 +172,10 @@ class Corpus:
         """Everybody's first usages; apps that come later are forgotten."""
         return Corpus.of(_stretch(person, 0, usages) for person in self.people())
 
+    def last(self, usages: int) -> Corpus:
+        """Everybody's last usages; apps that only came before are forgotten."""
+        return Corpus.of(_stretch(person, max(0, len(person[2].app) - usages), usages) for person in self.people())
+
     def cut(self, usages: int) -> Corpus:
         """Everybody in stretches of so many usages, each a person without a past; what is left at the end goes."""
         return Corpus.of(
@@ -218,6 +223,11 @@ def from_table(table: pl.DataFrame) -> Corpus:
 def interleave(opens: NDArray[Any], closes: NDArray[Any]) -> NDArray[Any]:
     """(..., usages) twice -> (..., 2 * usages): open, close, open, close."""
     return np.stack([opens, closes], axis=-1).reshape(*opens.shape[:-1], -1)
+
+
+def clock(minutes: float) -> datetime:
+    """What the person's clock showed, to the second."""
+    return EPOCH + timedelta(seconds=round(60 * minutes))
 
 
 def hour_of_day(minutes: Floats) -> Floats:

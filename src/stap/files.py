@@ -1,7 +1,8 @@
-"""Write beside and rename: whatever happens, the old file or the whole new one is there."""
+"""Write beside and rename: whatever happens, the old file or the whole new one is there. And tell files apart."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,3 +28,9 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def fingerprint(path: Path) -> str:
+    """The first 16 digits of a file's SHA-256: enough to say which one it was."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]

@@ -31,6 +31,12 @@ def summary(rank: Ints) -> dict[str, float]:
     return {"n": len(rank), **dict(zip(NAMES, (100 * gains(rank).mean(axis=0)).tolist(), strict=True))}
 
 
+def by_user(rank: Ints, user: Longs) -> dict[int, dict[str, float]]:
+    """The summary of each user; positions stand user by user."""
+    users, first = np.unique(user, return_index=True)
+    return dict(zip(users.tolist(), map(summary, np.split(rank, first[1:])), strict=True))
+
+
 def rank_of_label(scores: NDArray[np.floating], label: Ints, candidate: Bools) -> Ints:
     """(n, V) scores, (n,) labels, (n, V) candidates -> (n,) rank of the label; an equal score stands before it."""
     own = np.take_along_axis(scores, label[:, None].astype(np.int64), axis=1)

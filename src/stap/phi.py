@@ -78,11 +78,21 @@ def seed_of(user: str, seed: int = 0) -> int:
     return int.from_bytes(digest[:8], "little")
 
 
+def _order(vocabulary: int, seed: int) -> list[int]:
+    """0..V-1, shuffled from the seed (Fisher and Yates) as the engine does it (engine/src/person/phi.cpp)."""
+    count = np.arange(vocabulary, 1, -1, dtype=np.uint64)
+    others = _mix(np.uint64(seed) ^ _mix(count)) % count
+    order = list(range(vocabulary))
+    for last, other in zip(range(vocabulary - 1, 0, -1), others.tolist(), strict=True):
+        order[last], order[other] = order[other], order[last]
+    return order
+
+
 class OnlinePhi:
     """phi that grows: a new app takes a random free index, or, when all are taken, the least recently used app's."""
 
     def __init__(self, vocabulary: int, seed: int = 0) -> None:
-        self._free = np.random.default_rng(seed).permutation(vocabulary).tolist()
+        self._free = _order(vocabulary, seed)
         self._index: OrderedDict[str, int] = OrderedDict()  # least recently used first
         self._app: list[str | None] = [None] * vocabulary
 

@@ -18,13 +18,11 @@ import polars as pl
 from stap import usage
 from stap.engine import EngineModel
 from stap.errors import BadInput
-from stap.events import CLOSE, DAY, OPEN, Event, Ranking, from_table
+from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Ranking, from_table
 from stap.files import replacing
 from stap.weights import shipped
 
 When = datetime | float  # the person's wall clock: a time, or minutes since 1970 (or any other midnight)
-
-_EPOCH = datetime(1970, 1, 1)
 
 
 class Predictor:
@@ -95,7 +93,7 @@ class Predictor:
 
 def _event(app: str, action: int, when: When) -> Event:
     if isinstance(when, datetime):
-        minutes = (when.replace(tzinfo=None) - _EPOCH) / timedelta(minutes=1)
+        minutes = (when.replace(tzinfo=None) - EPOCH) / timedelta(minutes=1)
     elif isinstance(when, int | float):
         minutes = float(when)
     else:

@@ -24,6 +24,10 @@ class Stap:
     model: EngineModel
     seed: int = 0
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return self.model.vocabulary, self.model.context
+
     def __call__(self) -> EnginePredictor:
         return self.of("")
 

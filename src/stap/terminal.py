@@ -1,26 +1,45 @@
-"""Where words for a person go: two consoles, one bar for long work, and text that cannot harm a terminal."""
+"""Where words for a person go: two consoles, one bar for long work, tables for any width, names that cannot harm."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from unicodedata import category
 
+from rich import box
 from rich import progress as bars
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
 
 Tick = Callable[[int], None]  # called with the number of steps just done
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
+
+HARMFUL = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control and format characters, halves of pairs, line separators
+JOINERS = "\u200c\u200d"  # format characters that words and emoji are made with
+NAME = 24  # where room is short a row's name wraps at its words, and a longer word than this folds
 
 
 def quiet(_: int) -> None:
     """The tick of work that nobody watches."""
 
 
+def harmless(text: str) -> str:
+    """Text from a log as a terminal may show it: escapes, control and direction characters are spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char.encode("unicode_escape").decode() if category(char) in HARMFUL and char not in JOINERS else char
+        for char in text
+    )
+
+
 def say(text: str, console: Console = out) -> None:
     """One line as it is: no markup, no wrapping."""
-    console.print(text, soft_wrap=True, markup=False)
+    console.print(harmless(text), soft_wrap=True, markup=False)
 
 
 def note(text: str) -> None:
@@ -29,14 +48,75 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def progress(title: str, total: int) -> Iterator[Tick]:
-    """A bar on standard error that disappears when done; call what it yields with the number of steps taken."""
-    columns = (
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.MofNCompleteColumn(),
-        bars.TimeRemainingColumn(),
-    )
-    with bars.Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda steps: bar.advance(task, steps)
+def progress(title: str, total: int | None = None) -> Iterator[Tick]:
+    """A bar on standard error that disappears when done; call what it yields with the number of steps taken.
+
+    Until the first step, and without a total, it only says that work goes on.
+    """
+    count = (bars.MofNCompleteColumn(), bars.TimeRemainingColumn()) if total else (bars.TimeElapsedColumn(),)
+    columns = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(20), *count)
+    with bars.Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(title, total=total, start=total is None)
+        done = shown = 0
+
+        def tick(steps: int) -> None:
+            nonlocal done, shown
+            done += steps
+            if done - shown >= (total or 0) / 500:  # a bar cannot show less, and telling it costs time
+                bar.start_task(task)
+                bar.update(task, completed=done)
+                shown = done
+
+        yield tick
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table for any width: columns that do not fit come below, beside the same names again. Nothing is cut."""
+
+    title: str
+    headers: Sequence[str]  # the first is over the rows' names
+    rows: Sequence[Sequence[str | Text]]
+    caption: str = ""
+    words: tuple[str, ...] = ()  # further columns that hold words, which may wrap; all others hold figures
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(harmless(self.title), style="bold")
+        columns = [list(map(_cell, cells)) for cells in zip(self.headers, *self.rows, strict=True)]
+        for number, block in enumerate(self._blocks(columns, options.max_width)):
+            if number:
+                yield ""
+            yield self._table(block, options.max_width)
+        if self.caption:
+            yield Text(self.caption, style="dim")
+
+    def _blocks(self, columns: list[list[Text]], width: int) -> list[list[list[Text]]]:
+        """The columns that fit side by side, again and again, the first one always among them."""
+        blocks: list[list[list[Text]]] = []
+        room = 0
+        for column in columns[1:]:
+            need = 1 + max(_widths(column, str(column[0]) in self.words))
+            if need > room:
+                blocks.append(columns[:1])
+                room = width - min(NAME, max(_widths(columns[0], by_word=True)))
+            blocks[-1] = [*blocks[-1], column]
+            room -= need
+        return blocks
+
+    def _table(self, columns: list[list[Text]], width: int) -> Table:
+        roomy = sum(max(_widths(column)) + 2 for column in columns) - 2 <= width
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, int(roomy), 0, 0))
+        for place, (header, *_) in enumerate(columns):
+            words = not place or str(header) in self.words
+            table.add_column(header, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+        for row in list(zip(*columns, strict=True))[1:]:
+            table.add_row(*row)
+        return table
+
+
+def _cell(content: str | Text) -> Text:
+    return Text(harmless(content)) if isinstance(content, str) else content
+
+
+def _widths(column: list[Text], by_word: bool = False) -> list[int]:
+    return [part.cell_len for cell in column for part in (cell.split(" ") if by_word else [cell])] or [0]

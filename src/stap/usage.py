@@ -6,7 +6,7 @@ Records are what a logger wrote; `merge` turns records into usages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -117,15 +117,22 @@ def save(table: pl.DataFrame, path: Path) -> None:
             table.write_csv(draft, datetime_format="%Y-%m-%d %H:%M:%S%.f")
 
 
-def only_users(table: pl.DataFrame, users: Sequence[str], where: str) -> pl.DataFrame:
-    """The rows of some users; a name that does not occur is a slip worth hearing about."""
-    unknown = sorted(set(users) - set(table["user"].unique()))
-    if unknown:
-        raise BadInput(where, f"no user {unknown[0]!r}", f"the users are {some_users(table['user'].unique())}")
-    return table.filter(pl.col("user").is_in(list(users)))
+def only_users(table: pl.DataFrame, wanted: Sequence[str], where: str) -> pl.DataFrame:
+    """The rows of some users, each named alone or with others between commas; a slip is worth hearing about."""
+    users = set(table["user"].unique())
+    chosen = set(names(wanted, users) or [])
+    if unknown := sorted(chosen - users):
+        raise BadInput(where, f"no user {unknown[0]!r}", f"the users are {some(users)}")
+    return table.filter(pl.col("user").is_in(list(chosen)))
 
 
-def some_users(users: Iterable[str]) -> str:
-    """The first five, and an ellipsis where there are more."""
-    names = sorted(users)
-    return ", ".join([*names[:5], "..."] if len(names) > 5 else names)
+def names(wanted: Sequence[str] | None, users: Collection[str] = ()) -> list[str] | None:
+    """Names given one by one or between commas; one that is a user's, comma and all, is taken whole."""
+    if wanted is None:
+        return None
+    return [name for value in wanted for name in ([value] if value in users else value.split(",")) if name]
+
+
+def some(users: Collection[str], most: int = 5) -> str:
+    """The first few names, and an ellipsis where there are more."""
+    return ", ".join([*sorted(users)[:most], *(["..."] if len(users) > most else [])])

@@ -79,6 +79,18 @@ def test_bad_input_is_named(path: Path, tmp_path: Path) -> None:
     assert predictor.rank(3) == []
 
 
+def test_the_environment_names_the_best_kernels(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = EngineModel(path)
+    best = model.predictor().info()["kernels"]
+    monkeypatch.setenv("STAP_KERNELS", "scalar")
+    predictor = model.predictor()
+    assert predictor.info()["kernels"] == "scalar"
+    assert model.predictor(Settings(kernels=best)).info()["kernels"] == best
+    monkeypatch.setenv("STAP_KERNELS", "abacus")
+    assert model.predictor().info()["kernels"] == best
+    assert model.restore(predictor.snapshot()).info()["kernels"] == "scalar"  # with them, every bit
+
+
 def test_five_hundred_apps(path: Path) -> None:
     """Past V apps the one unused for longest goes; the ranking holds only apps that still have an index."""
     predictor = EngineModel(path).predictor()

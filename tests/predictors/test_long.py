@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from time import process_time
 from types import FrameType
 from typing import Any
 
@@ -58,6 +59,15 @@ def test_a_million_events_cost_what_the_first_did(name: str) -> None:
     feed(predictor, codes[2000:-1000], 4_000.0)
     late = calls_of(predictor, codes[-1000:], float(MILLION))
     assert late == pytest.approx(early, rel=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mfu", "mru", "previous"])
+def test_a_new_app_costs_the_same_however_many_there_are(name: str) -> None:
+    """300,000 of them in seconds; to move all others up each time would take minutes."""
+    predictor, begin = CLASSICAL[name](), process_time()
+    feed(predictor, list(range(300_000)), 0.0)
+    assert process_time() - begin < 20
 
 
 @pytest.mark.slow

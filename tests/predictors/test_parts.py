@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stap.predictors import cues
 from stap.predictors.cues import FADE, Cues, Successors
@@ -18,9 +20,20 @@ def test_tally_and_recency_keep_their_order() -> None:
     for app in "abcbca":
         tally.add(app)
         recency.touch(app)
-    assert tally.apps == ["a", "c", "b"]
+    assert tally.top(9) == ["a", "c", "b"]
     assert (tally.counts, tally.total) == ({"a": 2, "b": 2, "c": 2}, 6)
-    assert recency.apps == ["a", "c", "b"]
+    assert recency.latest(9) == ["a", "c", "b"]
+
+
+@given(st.lists(st.sampled_from("abcde")), st.integers(0, 4))
+def test_both_orders_are_those_of_their_definitions(apps: list[str], k: int) -> None:
+    tally, recency = Tally(), Recency()
+    for app in apps:
+        tally.add(app)
+        recency.touch(app)
+    last = {app: place for place, app in enumerate(apps)}
+    assert tally.top(k) == sorted(last, key=lambda app: (-apps.count(app), -last[app]))[:k]
+    assert recency.latest(k, 1) == sorted(last, key=lambda app: -last[app])[1 : 1 + k]
 
 
 def test_successors_fade_as_if_every_count_was_multiplied() -> None:

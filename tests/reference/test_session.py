@@ -124,8 +124,8 @@ def _by_first_use(app: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray
 
 def test_the_batched_paper_protocol_scores_every_labelled_event(model: Transformer) -> None:
     people = corpus()
-    found = evaluate.paper(people, StapMaker(model), context=16)
-    one_by_one = evaluate.paper(people, lambda: Stap(model), context=16)
+    found = evaluate.paper(people, StapMaker(model), evaluate.Terms(16))
+    one_by_one = evaluate.paper(people, lambda: Stap(model), evaluate.Terms(16))
     assert found.user.tolist() == one_by_one.user.tolist()
     assert len(found.rank) == 2 * (len(people.app) - 3)
     assert found.rank.min() >= 1
@@ -136,10 +136,10 @@ def test_both_protocols_run_from_a_file(model: Transformer, tmp_path: Path) -> N
     weights.save(model, tmp_path / "m.safetensors")
     makers = {"stap": load(tmp_path / "m.safetensors")}
     for protocol in ("stream", "paper"):
-        result = evaluate.run(corpus(), makers, protocol, 16, lambda _: None)
+        result = evaluate.run(corpus(), makers, protocol, evaluate.Terms(16))
         assert result["predictors"]["stap"]["pooled"]["n"] > 0
 
 
 def test_a_model_with_too_little_room_says_so(model: Transformer) -> None:
     with pytest.raises(BadInput, match="room for 10 apps"):
-        evaluate.paper(corpus((400,), apps=30), StapMaker(model), context=16)
+        evaluate.paper(corpus((400,), apps=30), StapMaker(model), evaluate.Terms(16))

@@ -119,8 +119,6 @@ def test_anew_is_everybody_again_without_a_past(runs: list[Path]) -> None:
     ranks = np.concatenate([stream(group.people, CLASSICAL["mru"]).rank[1::2] for group in groups])
     assert found["pooled"]["predictors"]["mru"]["HR@3"] == pytest.approx(100 * np.mean(ranks <= 3))
     assert found["pooled"]["predictors"]["mru"]["n"] == 9 * found["stretches"]
-    with pytest.raises(SystemExit):
-        people.run(["--data", "log.csv", "--runs", "run", "--anew", "1"])
     with pytest.raises(BadInput, match="nobody has 9999 usages"):
         people._anew(groups[0], 9999)
 
@@ -178,25 +176,15 @@ def test_calibration_error_by_hand() -> None:
 def test_command_line_in_two_processes(runs: list[Path], tmp_path: Path) -> None:
     log, out = log_file(tmp_path, users=4), tmp_path / "people.json"
     zero_shot = ["--zero-shot", log, "--model", runs[0] / "model.safetensors"]
-    words = ["bench", "people", "--data", log, "--runs", *runs, "--json", out, *zero_shot]
+    folds = [word for run in runs for word in ("--runs", run)]
+    words = ["study", "people", "--data", log, *folds, "--json", out, *zero_shot, "--anew", "10"]
     done = subprocess.run([sys.executable, "-m", "stap", *map(str, words)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())
     assert set(found) == {"held out", "zero-shot"}
     assert "over gbdt" in found["held out"]["pooled"]["margins"]["HR@1"]
     assert "gbdt" not in found["zero-shot"]["pooled"]["predictors"]
+    assert found["held out"]["anew"]["stretches"] > 4
     assert "stap over gbdt" in done.stdout
+    assert "anew every 10 usages" in done.stdout
     assert "worst user" in done.stdout
-
-
-def test_options_that_make_no_sense_end_with_2(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from stap.cli import main
-
-    for words in (["people"], ["people", "--data", "log"], ["stream", "--data", "log"]):
-        monkeypatch.setattr(sys, "argv", ["stap", "bench", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == 2
-    assert "stream takes no --data" in capsys.readouterr().err

@@ -1,5 +1,5 @@
-// AVX-512 in plain C++, for kernels_avx512.cpp on processors without it: SIMDe, and by halves what older versions of it lack.
-// Stands before the compiler's own header in that build of the file, which is otherwise the same.
+// AVX-512 in plain C++, for kernels_avx512.cpp on processors without it: SIMDe, and by halves what older versions of it
+// lack. Stands before the compiler's own header in that build of the file, which is otherwise the same.
 #pragma once
 
 #define SIMDE_ENABLE_NATIVE_ALIASES
@@ -15,7 +15,9 @@
 #define STAP_LOW(a) simde_mm512_castsi512_si256(a)
 #define STAP_HIGH(a) simde_mm512_extracti64x4_epi64(a, 1)
 
-inline simde__m512i stap_join(simde__m256i low, simde__m256i high) { return simde_mm512_inserti64x4(simde_mm512_castsi256_si512(low), high, 1); }
+inline simde__m512i stap_join(simde__m256i low, simde__m256i high) {
+    return simde_mm512_inserti64x4(simde_mm512_castsi256_si512(low), high, 1);
+}
 inline simde__m256 stap_half(simde__m512 a, int high) {
     const simde__m512i bits = simde_mm512_castps_si512(a);
     return simde_mm256_castsi256_ps(high ? STAP_HIGH(bits) : STAP_LOW(bits));
@@ -32,18 +34,23 @@ inline simde__m512i stap_cvtepi8_epi32(simde__m128i a) {
 #endif
 
 #if !defined(_mm512_cvtepi32_ps)
-inline simde__m512 stap_cvtepi32_ps(simde__m512i a) { return stap_join(simde_mm256_cvtepi32_ps(STAP_LOW(a)), simde_mm256_cvtepi32_ps(STAP_HIGH(a))); }
+inline simde__m512 stap_cvtepi32_ps(simde__m512i a) {
+    return stap_join(simde_mm256_cvtepi32_ps(STAP_LOW(a)), simde_mm256_cvtepi32_ps(STAP_HIGH(a)));
+}
 #define _mm512_cvtepi32_ps stap_cvtepi32_ps
 #endif
 
 #if !defined(_mm512_cvtps_epi32)
-inline simde__m512i stap_cvtps_epi32(simde__m512 a) { return stap_join(simde_mm256_cvtps_epi32(stap_half(a, 0)), simde_mm256_cvtps_epi32(stap_half(a, 1))); }
+inline simde__m512i stap_cvtps_epi32(simde__m512 a) {
+    return stap_join(simde_mm256_cvtps_epi32(stap_half(a, 0)), simde_mm256_cvtps_epi32(stap_half(a, 1)));
+}
 #define _mm512_cvtps_epi32 stap_cvtps_epi32
 #endif
 
 #if !defined(_mm512_cvtph_ps)
 inline simde__m512 stap_cvtph_ps(simde__m256i a) {
-    return stap_join(simde_mm256_cvtph_ps(simde_mm256_castsi256_si128(a)), simde_mm256_cvtph_ps(simde_mm256_extracti128_si256(a, 1)));
+    return stap_join(simde_mm256_cvtph_ps(simde_mm256_castsi256_si128(a)),
+                     simde_mm256_cvtph_ps(simde_mm256_extracti128_si256(a, 1)));
 }
 #define _mm512_cvtph_ps stap_cvtph_ps
 #endif

@@ -22,13 +22,13 @@ import torch
 from numpy.typing import NDArray
 
 from stap import _engine
-from stap.bench.verdict import Figure, publish
 from stap.engine import EngineModel, EnginePredictor, Settings
 from stap.events import Event
 from stap.model import onnx, weights
 from stap.model.config import ModelConfig
 from stap.model.transformer import Cache, Transformer
 from stap.reference.iswi import plan
+from stap.verdict import Figure, publish
 
 EVENTS, SAMPLES = 10_000, 600
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16384)

@@ -11,11 +11,11 @@ from torch.nn import Parameter
 from torch.optim import Muon as Peer
 from torch.optim import Optimizer
 
-from stap.bench.verdict import Figure, publish
 from stap.model.transformer import Transformer
 from stap.train import optimisers
 from stap.train.muon import Muon
 from stap.train.presets import preset
+from stap.verdict import Figure, publish
 
 ROUNDS = 11
 

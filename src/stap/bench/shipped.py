@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from stap import prior
-from stap.bench.verdict import Figure, publish
 from stap.engine import EngineModel, EnginePredictor
 from stap.errors import extra
 from stap.events import Event
 from stap.predictors.base import Predictor
 from stap.predictors.blend import Blend
 from stap.prior.person import power_law
+from stap.verdict import Figure, publish
 from stap.weights import shipped
 
 EVENTS = 10_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from time import process_time
 from typing import Any
 
-from stap.bench.verdict import Figure, publish
 from stap.demo.person import LOG
 from stap.evaluate import stream
 from stap.events import Corpus, from_table
 from stap.predictors import CLASSICAL
 from stap.sources import read
+from stap.verdict import Figure, publish
 
 SIMPLE = ("mfu", "mru", "previous")
 BOUNDS = dict.fromkeys(SIMPLE, 20000) | {"ppm": 2_000}

@@ -30,7 +30,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stap.bench.verdict import Figure, publish
 from stap.events import Corpus, Longs
 from stap.model import attention
 from stap.model.config import ModelConfig
@@ -41,6 +40,7 @@ from stap.train.config import TrainConfig
 from stap.train.parallel import World
 from stap.train.run import open_run
 from stap.train.tasks.paper import PaperEpoch
+from stap.verdict import Figure, publish
 from stap.windows import cut, encode
 
 ROUNDS = 2

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from stap.bench.verdict import Figure, publish
 from stap.events import Corpus
 from stap.phi import draw
+from stap.verdict import Figure, publish
 from stap.windows import VOCABULARY, cut, encode
 
 USERS, USAGES, APPS, ROUNDS = 64, 8192, 120, 5

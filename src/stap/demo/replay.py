@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from stap.events import NO_LABEL, Corpus, Ranking
+from stap.events import NO_LABEL, Corpus, Ranking, clock
 from stap.predictors.base import Predictor
-
-EPOCH = datetime(1970, 1, 1)
+from stap.terminal import Tick, quiet
 
 
 @dataclass(frozen=True)
@@ -27,12 +26,12 @@ class Moment:
         return next((place for place, (app, _) in enumerate(self.ranking, 1) if app == self.came), None)
 
 
-def moments(corpus: Corpus, user: int, predictor: Predictor, k: int = 5) -> Iterator[Moment]:
+def moments(corpus: Corpus, user: int, predictor: Predictor, k: int = 5, tick: Tick = quiet) -> Iterator[Moment]:
     """After every close with a known next app."""
     rows = corpus.rows(user)
     for (opened, closed), code in zip(corpus.events(user, rows), corpus.label[rows].tolist(), strict=True):
         predictor.observe(opened)
         predictor.observe(closed)
+        tick(1)
         if code != NO_LABEL:
-            time = EPOCH + timedelta(minutes=closed.minutes)
-            yield Moment(time, closed.app, predictor.rank(k), corpus.apps[user][code])
+            yield Moment(clock(closed.minutes), closed.app, predictor.rank(k), corpus.apps[user][code])

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stap.events import Corpus
-from stap.files import replacing
+from stap.describe.canvas import drawing, plain
+from stap.events import Corpus, Floats, Longs
 from stap.windows import CONTEXT, VOCABULARY
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+EXPLAINED = (
+    "How many people have how many distinct apps (above) and events (below). Black: the median; dashed: what the "
+    f"paper's model has room for, V = {VOCABULARY} apps and L = {CONTEXT} events at once."
+)
 
 
 def counts(corpus: Corpus) -> dict[str, Any]:
@@ -41,45 +49,35 @@ def counts(corpus: Corpus) -> dict[str, Any]:
 
 
 def draw_distributions(corpora: dict[str, Corpus], path: Path) -> None:
-    """A column a log; distinct apps per user above, events per user below, the median and the paper's limits marked."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(2, len(corpora), figsize=(6 * len(corpora), 7), squeeze=False, layout="constrained")
-    for column, (name, corpus) in enumerate(corpora.items()):
-        rows = (
-            ("distinct apps", corpus.app_counts, VOCABULARY, f"V = {VOCABULARY}", "tab:blue"),
-            ("events", 2 * np.diff(corpus.offsets), CONTEXT, f"L = {CONTEXT}", "tab:orange"),
-        )
-        for row, (what, values, limit, label, colour) in enumerate(rows):
-            axis = axes[row][column]
-            bins = (
-                _bins(values) if what == "distinct apps" else np.geomspace(max(1, values.min()), values.max() + 1, 31)
-            )
-            axis.hist(values, bins=bins, color=colour, edgecolor="white", linewidth=0.5)
-            axis.axvline(
-                float(np.median(values)), color="black", linewidth=1.5, label=f"median {np.median(values):,.0f}"
-            )
-            if limit <= 4 * values.max():
-                axis.axvline(limit, color="crimson", linestyle="--", linewidth=1.5, label=label)
-            if what == "events":
-                axis.set_xscale("log")
-            axis.set_xlabel(f"{what} per user", fontsize=13)
-            axis.set_ylabel("users", fontsize=13)
-            axis.set_title(
-                f"({chr(ord('A') + row * len(corpora) + column)}) {Path(name).name}", fontsize=14, loc="left"
-            )
-            axis.yaxis.get_major_locator().set_params(integer=True)
-            axis.tick_params(labelsize=11)
-            axis.legend(fontsize=11)
-    with replacing(path) as draft:
-        figure.savefig(draft, dpi=130, format="png")
-    plt.close(figure)
+    """A column a log; distinct apps per user above, events per user below."""
+    with drawing(path, (6 * len(corpora), 7), EXPLAINED) as figure:
+        axes = figure.subplots(2, len(corpora), squeeze=False)
+        for column, (name, corpus) in enumerate(corpora.items()):
+            events = 2 * np.diff(corpus.offsets)
+            bins = np.geomspace(max(1, events.min()), events.max() + 1, 31)
+            apps = corpus.app_counts
+            _histogram(axes[0][column], "distinct apps", apps, _bins(apps), (VOCABULARY, f"V = {VOCABULARY}"))
+            _histogram(axes[1][column], "events", events, bins, (CONTEXT, f"L = {CONTEXT}"))
+            axes[1][column].set_xscale("log")
+            for row in range(2):
+                letter = chr(ord("A") + row * len(corpora) + column)
+                axes[row][column].set_title(f"({letter}) {plain(Path(name).name)}")
 
 
-def _bins(values: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _histogram(axis: Axes, what: str, values: Longs, bins: Floats, limit: tuple[int, str]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    colour = "tab:blue" if what == "distinct apps" else "tab:orange"
+    axis.hist(values, bins=bins.tolist(), color=colour, edgecolor="white")
+    axis.axvline(float(np.median(values)), color="black", label=f"median {np.median(values):,.0f}")
+    if limit[0] <= 4 * values.max():
+        axis.axvline(limit[0], color="crimson", linestyle="--", label=limit[1])
+    axis.set(xlabel=f"{what} per user", ylabel="users")
+    axis.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.legend()
+
+
+def _bins(values: Longs) -> Floats:
     """At most 30 bins, each a whole number of apps wide."""
     width = max(1, -(-int(np.ptp(values) + 1) // 30))
     return np.arange(values.min(), values.max() + width + 1, width) - 0.5

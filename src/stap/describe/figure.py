@@ -2,58 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stap.describe.canvas import GREY, drawing
 from stap.describe.comparison import Comparison
 from stap.describe.statistics import DISTANCES, PREDICTORS, REPEATS, SESSION_GAP
 from stap.events import Corpus, Floats
-from stap.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-PRIOR, REAL, INK = "#7f9fc4", "#d1495b", "#22303f"
-STYLE: Any = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#8a96a3",
-    "axes.labelcolor": INK,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "bold",
-    "axes.titlesize": 12,
-    "axes.titlecolor": INK,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e6eaee",
-    "xtick.color": "#55616d",
-    "ytick.color": "#55616d",
-    "font.size": 10.5,
-    "figure.constrained_layout.w_pad": 0.12,
-    "figure.constrained_layout.h_pad": 0.1,
-}
+PRIOR, REAL = "#7f9fc4", "#d1495b"
 GAPS = np.geomspace(1 / 60, 24 * 60, 80)  # minutes
 LENGTHS = np.unique(np.geomspace(1, 100, 60).round())
 Curve = Callable[[Corpus, int], Floats]
+EXPLAINED = (
+    "What sets people apart, in six panels: a red line or point is one person of the logs, the blue bands are "
+    "synthetic people. Where red lies within the blue, the prior has people like these."
+)
 
 
 def draw_comparison(comparison: Comparison, path: Path) -> None:
     """Six panels: repeat distances, hit rates, their distances, gaps, session lengths, entropies."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(2, 3, figsize=(15, 8.6), layout="constrained")
+    with drawing(path, (15, 9), EXPLAINED) as figure:
+        axes = figure.subplots(2, 3)
         _repeats(axes[0, 0], comparison)
         _points(axes[0, 1], comparison, {name: f"HR@1 {name}" for name in PREDICTORS})
         axes[0, 1].set(title="Hit rate of the classical predictors", ylabel="HR@1, percent")
         _points(axes[0, 2], comparison, {f"{a}\n− {b}": f"{a} - {b}" for a, b in DISTANCES})
-        axes[0, 2].axhline(0, color="#8a96a3", linewidth=0.8)
+        axes[0, 2].axhline(0, color=GREY, linewidth=0.8)
         axes[0, 2].set(title="What one kind of structure adds to another", ylabel="difference in HR@1, points")
         _curves(axes[1, 0], comparison, GAPS, _gaps)
         axes[1, 0].set(title="Gaps between usages", ylabel="share of gaps that are shorter", ylim=(0, 1))
@@ -65,12 +47,9 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
         axes[1, 1].set_xticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
         _entropies(axes[1, 2], comparison)
         _legend(figure, comparison)
-        with replacing(path) as draft:
-            figure.savefig(draft, dpi=120, format="png")
-        plt.close(figure)
 
 
-def _band(axis: Axes, x: Any, curves: Floats) -> None:
+def _band(axis: Axes, x: Sequence[float] | Floats, curves: Floats) -> None:
     """The prior's 1-99 %, 25-75 % and median at every x; curves: (people, x)."""
     low, quarter, median, three, high = np.nanquantile(curves, [0.01, 0.25, 0.5, 0.75, 0.99], axis=0)
     axis.fill_between(x, low, high, color=PRIOR, alpha=0.25, linewidth=0)
@@ -139,7 +118,7 @@ def _entropies(axis: Axes, comparison: Comparison) -> None:
     axis.set(title="Entropy", xlabel="of the apps, bits", ylabel="of the next app given the current one, bits")
 
 
-def _legend(figure: Any, comparison: Comparison) -> None:
+def _legend(figure: Figure, comparison: Comparison) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

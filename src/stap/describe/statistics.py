@@ -13,7 +13,7 @@ import numpy as np
 
 from stap import evaluate
 from stap.events import DAY, Bools, Corpus, Floats, Ints, Longs
-from stap.metrics import MISS, summary
+from stap.metrics import MISS, by_user
 from stap.predictors import make
 from stap.terminal import Tick
 
@@ -30,9 +30,9 @@ def portraits(corpus: Corpus, progress: Tick) -> dict[str, Floats]:
     people = [_looks(corpus, user) | _amounts(corpus, user) for user in range(len(corpus.users))]
     for name in PREDICTORS:
         ranks = evaluate.stream(corpus, partial(make, name), progress)
+        scores = by_user(ranks.rank[~ranks.opened], ranks.user[~ranks.opened])
         for user, portrait in enumerate(people):
-            scores = summary(ranks.rank[~ranks.opened & (ranks.user == user)])
-            portrait |= {f"HR@{k} {name}": scores.get(f"HR@{k}", np.nan) for k in (1, 5)}
+            portrait |= {f"HR@{k} {name}": scores.get(user, {}).get(f"HR@{k}", np.nan) for k in (1, 5)}
     for portrait in people:
         for better, worse in DISTANCES:
             portrait[f"{better} - {worse}"] = portrait[f"HR@1 {better}"] - portrait[f"HR@1 {worse}"]

@@ -36,6 +36,21 @@ class Personal(Protocol):
     def of(self, user: str) -> Predictor: ...
 
 
+def fresh(make: Maker, user: str) -> Predictor:
+    """A predictor for this very user."""
+    return make.of(user) if isinstance(make, Personal) else make()
+
+
+@runtime_checkable
+class Trained(Protocol):
+    """A maker whose predictors were trained."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """V and L: with so many virtual indices, in windows of so many events."""
+        ...
+
+
 @runtime_checkable
 class ForeseesUnseen(Protocol):
     """A predictor that leaves a share for what it cannot rank."""

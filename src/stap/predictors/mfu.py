@@ -20,4 +20,4 @@ class MostFrequent:
 
     def rank(self, k: int, at: Moment | None = None) -> Ranking:
         counts, total = self._tally.counts, self._tally.total
-        return [(app, counts[app] / total) for app in self._tally.apps[: max(k, 0)]]
+        return [(app, counts[app] / total) for app in self._tally.top(max(k, 0))]

@@ -27,7 +27,7 @@ class MostRecent:
         return self._ranked(k, self._skip)
 
     def _ranked(self, k: int, skip: int) -> Ranking:
-        apps = self._recency.apps[skip : skip + max(k, 0)]
+        apps = self._recency.latest(max(k, 0), skip)
         return [(app, 1.0 / (place * (place + 1))) for place, app in enumerate(apps, 1)]
 
 

@@ -1,42 +1,50 @@
-"""Apps kept in order while events arrive, so that ranking them costs nothing: by recency, and by count."""
+"""Apps kept in order while events arrive, so that an event or a ranking costs the same however many there are."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import chain, islice
 
 
 class Recency:
-    """Apps by last use, latest first (move to front)."""
+    """Apps by last use."""
 
     def __init__(self) -> None:
-        self.apps: list[str] = []
-        self._seen: set[str] = set()
+        self._apps: dict[str, None] = {}  # the latest is the last
 
     def touch(self, app: str) -> None:
-        """The search starts at the front, where the apps that people return to are."""
-        if app in self._seen:
-            self.apps.remove(app)
-        else:
-            self._seen.add(app)
-        self.apps.insert(0, app)
+        self._apps.pop(app, None)
+        self._apps[app] = None
+
+    def latest(self, k: int, skip: int = 0) -> list[str]:
+        """At most k of them, latest first, without the first few."""
+        return list(islice(reversed(self._apps), skip, skip + k))
 
 
 class Tally:
-    """Apps by count, highest first; among equals the one counted last comes first."""
+    """Apps by count; among equals the one counted last comes first."""
 
     def __init__(self) -> None:
-        self.apps: list[str] = []
         self.counts: dict[str, int] = {}
         self.total = 0
-        self._falling: list[int] = []  # minus the counts, in the order of `apps`: ascending, for bisect
+        self._levels: list[int] = []  # the counts that occur, ascending: few, however many apps there are
+        self._apps: dict[int, dict[str, None]] = {}  # a level's apps, the one counted last is the last
 
     def add(self, app: str) -> None:
-        count = self.counts.get(app, 0)
-        if count:
-            place = self.apps.index(app, bisect_left(self._falling, -count))
-            del self.apps[place], self._falling[place]
-        place = bisect_left(self._falling, -count - 1)
-        self.apps.insert(place, app)
-        self._falling.insert(place, -count - 1)
-        self.counts[app] = count + 1
+        count = self.counts.get(app, 0) + 1
+        place = bisect_left(self._levels, count)
+        if count not in self._apps:
+            self._apps[count] = {}
+            self._levels[place:place] = [count]
+        self._apps[count][app] = None
+        if count > 1:
+            del self._apps[count - 1][app]
+            if not self._apps[count - 1]:
+                del self._apps[count - 1], self._levels[place - 1]
+        self.counts[app] = count
         self.total += 1
+
+    def top(self, k: int) -> list[str]:
+        """At most k of them, highest first."""
+        levels = map(self._apps.__getitem__, reversed(self._levels))
+        return list(islice(chain.from_iterable(map(reversed, levels)), k))

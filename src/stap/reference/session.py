@@ -25,6 +25,7 @@ from stap.model.transformer import Cache, Transformer
 from stap.phi import UNUSED, OnlinePhi, seed_of
 from stap.reference.evidence import Evidence
 from stap.reference.iswi import plan
+from stap.terminal import Tick
 from stap.windows import Windows
 
 CHUNK = 64  # a cache that need not answer takes its events so many at a time: far cheaper than one by one
@@ -183,13 +184,17 @@ class StapMaker:
     model: Transformer
     seed: int = 0
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return self.model.config.vocabulary, self.model.config.context
+
     def __call__(self) -> Stap:
         return self.of("")
 
     def of(self, user: str) -> Stap:
         return Stap(self.model, seed_of(user, self.seed))
 
-    def rank_windows(self, corpus: Corpus, windows: Windows) -> Iterator[tuple[int, list[int]]]:
+    def rank_windows(self, corpus: Corpus, windows: Windows, tick: Tick) -> Iterator[tuple[int, list[int]]]:
         """The paper protocol, batched: each window's user, and the label's rank at each of its labelled events."""
         most, vocabulary = int(corpus.app_counts.max(initial=0)), self.model.config.vocabulary
         if most > vocabulary:
@@ -199,6 +204,7 @@ class StapMaker:
         for piece, _, scored, rank in ranks(self.model, corpus, windows, everything, self.seed, torch.device("cpu")):
             parts = np.split(rank, np.cumsum(scored.sum(axis=1))[:-1])
             found |= {int(window): part.tolist() for window, part in zip(piece, parts, strict=True)}
+            tick(len(rank) // 2)
         for window, user in enumerate(windows.user.tolist()):
             yield user, found[window]
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from stap.errors import BadInput
 from stap.sources.reading.base import Log, Options, bare_name
-from stap.usage import SCHEMA, some_users
+from stap.usage import SCHEMA, some
 
 Home = tuple[str, ...]  # within which a name is one person: a stem or a format, then the folders above, nearest first
 
@@ -61,7 +61,7 @@ def _join(parts: Sequence[Part], name: str) -> list[pl.DataFrame]:
         here = users.setdefault(part.home, set())
         here.update(part.table["user"].unique())
         if len(here) > 1:
-            why = f"several users in it ({some_users(here)}), and --as {name} is one person"
+            why = f"several users in it ({some(here)}), and --as {name} is one person"
             raise BadInput(part.log.name, why, "import one of them alone with --users first")
     return [part.table.with_columns(user=pl.lit(name)) for part in parts]
 
@@ -80,7 +80,7 @@ def _tell_apart(parts: Sequence[Part]) -> tuple[list[pl.DataFrame], list[str]]:
         new = {user: names[user, part.home] for user, where in shared.items() if part.home in where}
         tables.append(part.table.with_columns(pl.col("user").replace(new)))
     first = min(shared)
-    people = some_users(names[first, home] for home in shared[first])
+    people = some([names[first, home] for home in shared[first]])
     others = f", and so for {len(shared) - 1} more" if len(shared) > 1 else ""
     note = f"User {first!r} of several logs is taken for different people ({people}){others}; "
     return tables, [note + "--as NAME joins one person's logs, --same-users joins by name (stap import)."]

@@ -1,4 +1,4 @@
-"""`stap bench loggers LOG...`: the same people seen by loggers that say less. Does the model still beat the classics?
+"""`stap study loggers LOG...`: the same people seen by loggers that say less. Does the model still beat the classics?
 
 The order of the apps stays, and with it every answer; only what is known of times and closes changes. A launcher that
 embeds the predictor may never say when an app closed, and several formats have one time a record.
@@ -6,8 +6,6 @@ embeds the predictor may never say when an app closed, and several formats have 
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from stap import terminal
-from stap.bench.verdict import Figure, publish
 from stap.evaluate import report, stream
-from stap.events import Corpus, Event, Ranking, Usages, from_table
-from stap.predictors import CLASSICAL
+from stap.events import Corpus, Event, Ranking, Usages
 from stap.predictors.base import Maker, Predictor
 from stap.prior.logger import PLAIN, Logger, record
 from stap.registry import maker
-from stap.sources import read
+from stap.terminal import Tick
+from stap.verdict import Figure, publish
 
 RIVALS = ("previous", "markov", "ppm", "blend")
 METRICS = ("HR@1", "HR@5", "MRR@5")
@@ -61,14 +58,8 @@ def seen_by(corpus: Corpus, logger: Logger) -> Corpus:
     return replace(corpus, start=start, end=end)
 
 
-def run(arguments: Sequence[str]) -> dict[str, Any]:
-    parser = ArgumentParser("stap bench loggers", description="The same people, seen by loggers that say less.")
-    parser.add_argument("logs", nargs="+", metavar="LOG")
-    parser.add_argument("--model", type=Path, metavar="FILE", help="instead of the shipped one")
-    given = parser.parse_args(arguments)
-    corpus = from_table(read(given.logs).table)
-    makers: dict[str, Maker] = {name: CLASSICAL[name] for name in RIVALS}
-    makers["stap"] = maker("stap", given.model)
+def run(corpus: Corpus, model: Path | None = None) -> dict[str, Any]:
+    makers = {name: maker(name, model) for name in (*RIVALS, "stap")}
     found: list[Figure] = []
     with terminal.progress("streaming", (len(LOGGERS) + 1) * len(makers) * len(corpus.app)) as tick:
         for name, logger in LOGGERS.items():
@@ -81,7 +72,7 @@ def _deaf(maker: Maker) -> Maker:
     return lambda: Deaf(maker())
 
 
-def _figures(name: str, corpus: Corpus, makers: dict[str, Maker], tick: Callable[[int], None]) -> list[Figure]:
+def _figures(name: str, corpus: Corpus, makers: dict[str, Maker], tick: Tick) -> list[Figure]:
     pooled = {who: report(stream(corpus, maker, tick), "stream")["pooled"] for who, maker in makers.items()}
     figures = []
     for metric in METRICS:

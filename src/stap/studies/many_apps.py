@@ -1,7 +1,5 @@
 """What more apps than virtual indices cost: an invented person with 500 apps, and a model that is built, not trained.
 
-python -m stap.studies.many_apps
-
 The model has room for 512 apps; with 200, 100 or 50 of its indices the same weights have to recycle them, and nothing
 else changes. Needs the extra train.
 """
@@ -17,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stap.bench.verdict import Figure, publish
+from stap import terminal
 from stap.engine import EngineModel, Settings
 from stap.evaluate import report, stream
 from stap.events import NO_LABEL, Corpus, Usages, tidy
@@ -27,6 +25,8 @@ from stap.model.transformer import Transformer
 from stap.phi import OnlinePhi
 from stap.prior import corpus
 from stap.prior.person import power_law
+from stap.terminal import Tick, quiet
+from stap.verdict import Figure, publish
 
 APPS, USAGES, WEEK = 507, 6_000, 500
 LIMITS = (512, 200, 100, 50)  # virtual indices
@@ -111,14 +111,14 @@ def out_of_reach(people: Corpus, limit: int) -> float:
     return 100 * lost / (len(people.app) - 1)
 
 
-def measure(people: Corpus, limits: tuple[int, ...] = LIMITS) -> dict[int, dict[str, float]]:
+def measure(people: Corpus, limits: tuple[int, ...] = LIMITS, tick: Tick = quiet) -> dict[int, dict[str, float]]:
     """Hit rates of the engine as it ships (int8), by virtual indices."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "counting.safetensors"
         weights.save(build_model(), path)
         model = EngineModel(path, "int8")
     return {
-        limit: report(stream(people, partial(model.predictor, Settings(app_limit=limit))), "stream")["pooled"]
+        limit: report(stream(people, partial(model.predictor, Settings(app_limit=limit)), tick), "stream")["pooled"]
         | {"out of reach": out_of_reach(people, limit)}
         for limit in limits
     }
@@ -126,14 +126,11 @@ def measure(people: Corpus, limits: tuple[int, ...] = LIMITS) -> dict[int, dict[
 
 def run() -> dict[str, Any]:
     people = person()
-    found = measure(people)
+    with terminal.progress("streaming", len(LIMITS) * len(people.app)) as tick:
+        found = measure(people, LIMITS, tick)
     rows = [
         Figure(f"{limit} indices: {name}", figures[name], "%")
         for limit, figures in found.items()
         for name in ("HR@1", "HR@3", "HR@5", "out of reach")
     ]
     return publish(f"{people.app_counts[0]} apps, {found[LIMITS[0]]['n']:,} scores", rows)
-
-
-if __name__ == "__main__":
-    run()

@@ -1,6 +1,6 @@
-"""`stap bench people`: every predictor on people nobody trained on, the same positions for all, pooled over folds.
+"""`stap study people`: every predictor on people nobody trained on, the same positions for all, pooled over folds.
 
-A RUN is one fold's folder, as `stap recipe` writes it: users.json (who trained, who was held out), model.safetensors
+A RUN is the folder of one fold of `stap train --preset shipped`: users.json (who trained, who not), model.safetensors
 and, where the rival takes part, gbdt.txt. A fold's model and trees meet only that fold's held-out users. --zero-shot
 puts one model before everybody of other logs. --anew asks the same of everybody's stretches of so many usages, each
 without a past: the cold start, measured on far more positions than everybody's first ones. docs/protocol.md says what
@@ -10,7 +10,6 @@ is computed, people_figures.py computes it.
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -23,16 +22,16 @@ import numpy as np
 
 from stap import terminal
 from stap.engine import EngineModel, EnginePredictor
-from stap.errors import BadInput, extra
+from stap.errors import BadInput
 from stap.evaluate import stream
-from stap.events import Corpus, Event, Floats, Ints, Ranking, from_table
+from stap.events import Corpus, Event, Floats, Ints, Ranking
 from stap.predictors import CLASSICAL
 from stap.predictors.base import Maker
-from stap.sources import read
-from stap.studies.people_figures import Streamed, cold, figures, publish, publish_cold
+from stap.registry import maker
+from stap.studies.people_figures import Streamed, cold, figures
 
 COSTLY = ("stap", "gbdt", "ppm", "blend")  # begun first, so that no process is left alone with them at the end
-RUN_REMEDY = "use folders that `stap recipe --fold K/N` wrote, one a fold"
+RUN_REMEDY = "use folders that `stap train --fold K/N` wrote, one per fold"
 
 
 @dataclass(frozen=True)
@@ -73,13 +72,10 @@ class Witness:
 
 
 def load(group: Group, name: str, notes: list[tuple[float, float]]) -> Maker:
-    if name == "stap":
-        model = EngineModel(group.model)
-        return lambda: Witness(model.predictor(), notes)
-    if name == "gbdt":
-        maker: Maker = extra("stap.predictors.gbdt").load(group.ranker)
-        return maker
-    return CLASSICAL[name]
+    if name != "stap":
+        return maker(name, ranker=group.ranker)
+    model = EngineModel(group.model)
+    return lambda: Witness(model.predictor(), notes)
 
 
 def score(group: Group, name: str) -> Scores:
@@ -148,36 +144,11 @@ def _users(path: Path) -> tuple[set[str], set[str]]:
     return set(training), set(testing)
 
 
-def run(arguments: Sequence[str]) -> dict[str, Any]:
-    parser = ArgumentParser("stap bench people", description="Accuracy on people nobody trained on.")
-    parser.add_argument("--data", nargs="+", metavar="LOG", help="what the runs were trained on")
-    parser.add_argument("--runs", nargs="+", type=Path, metavar="RUN", help="a folder a fold")
-    parser.add_argument("--zero-shot", nargs="+", metavar="LOG", help="logs of other people, for --model")
-    parser.add_argument("--model", type=Path, metavar="FILE")
-    parser.add_argument("--ranker", type=Path, metavar="FILE", help="trees of `stap rival`, for --zero-shot")
-    parser.add_argument("--anew", type=int, metavar="USAGES", help="also with everybody beginning anew so often")
-    parser.add_argument("--processes", type=int, default=2, metavar="N", help="at the same time (2)")
-    given = parser.parse_args(arguments)
-    if bool(given.data) != bool(given.runs) or bool(given.zero_shot) != bool(given.model):
-        parser.error("--data goes with --runs, --zero-shot with --model")
-    if not given.runs and not given.zero_shot:
-        parser.error("give --data and --runs, or --zero-shot and --model")
-    if given.anew is not None and given.anew < 2:
-        parser.error("--anew: at least 2 usages")
-    groups = {}
-    if given.runs:
-        groups["held out"] = held_out(from_table(read(given.data).table), given.runs)
-    if given.zero_shot:
-        groups["zero-shot"] = [Group(from_table(read(given.zero_shot).table), given.model, given.ranker)]
-    found = {}
-    for title, members in groups.items():
-        found[title] = figures(collect(members, max(1, given.processes)))
-        publish(title, found[title])
-        if given.anew:
-            found[title]["anew"] = cold(
-                collect([_anew(group, given.anew) for group in members], max(1, given.processes))
-            )
-            publish_cold(f"{title}, anew every {given.anew} usages", found[title]["anew"])
+def run(groups: Sequence[Group], anew: int | None = None, processes: int = 1) -> dict[str, Any]:
+    """The figures of these people; with `anew`, also of everybody's stretches of so many usages."""
+    found = figures(collect(groups, processes))
+    if anew is not None:
+        found["anew"] = cold(collect([_anew(group, anew) for group in groups], processes))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What `stap bench people` reports, from the ranks of all predictors at the same positions."""
+"""What `stap study people` reports, from the ranks of all predictors at the same positions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
-from stap import terminal
 from stap.errors import BadInput
 from stap.events import NO_LABEL, Bools, Corpus, Floats, Ints, Longs
-from stap.metrics import NAMES, calibration_error, intervals, summary
+from stap.metrics import NAMES, by_user, calibration_error, intervals, summary
 from stap.predictors import CLASSICAL
 
 COLD = 100  # usages of each user: the cold start
@@ -58,14 +54,14 @@ def figures(streamed: Streamed) -> dict[str, Any]:
     if not len(streamed.user):
         raise BadInput("log", "nothing to score: no held-out user has two usages", "use a longer log")
     rank, everywhere = streamed.rank, np.ones(len(streamed.user), bool)
-    by_user = _by_user(streamed)
+    users = _by_user(streamed)
     return {
-        "users": len(by_user),
+        "users": len(users),
         "pooled": _table(streamed, everywhere),
         f"first {COLD}": _table(streamed, streamed.usage < COLD),
         "intervals": {name: intervals(ranks, streamed.user) for name, ranks in rank.items()},
-        "worst user": min(by_user, key=lambda row: row["margin"]),
-        "by user": by_user,
+        "worst user": min(users, key=lambda row: row["margin"]),
+        "by user": users,
         "calibration": {
             "top-1": _calibration(streamed.top, rank["stap"] == 1),
             "unseen": _calibration(streamed.unseen, streamed.fresh),
@@ -104,8 +100,9 @@ def _margin(rows: Rows, metric: str) -> dict[str, Any]:
 
 def _by_user(streamed: Streamed) -> list[dict[str, Any]]:
     found = []
-    for user in np.unique(streamed.user).tolist():
-        rows = {name: summary(rank[streamed.user == user]) for name, rank in streamed.rank.items()}
+    scores = {name: by_user(rank, streamed.user) for name, rank in streamed.rank.items()}
+    for user in scores["stap"]:
+        rows = {name: users[user] for name, users in scores.items()}
         best = _best_classical(rows, "HR@1")
         found.append(
             {
@@ -125,46 +122,3 @@ def _calibration(probability: Floats, came: Bools) -> dict[str, float]:
         "foretold": 100 * float(probability.mean()),
         "came": 100 * float(came.mean()),
     }
-
-
-def publish(title: str, found: dict[str, Any]) -> None:
-    """Both tables, then the worst user and the calibration."""
-    for scope in ("pooled", f"first {COLD}"):
-        terminal.out.print(_draw(f"{title}, {scope}: {found['users']} users, stream protocol, percent", found[scope]))
-    worst = found["worst user"]
-    terminal.out.print(
-        f"worst user, HR@1: {worst['user']}, {worst['margin']:+.2f} points beside {worst['best classical']} "
-        f"({worst['n']:,} usages)",
-        markup=False,
-    )
-    for what, row in found["calibration"].items():
-        terminal.out.print(
-            f"calibration of stap, {what}: expected error {row['error']:.2f}, "
-            f"foretold {row['foretold']:.2f}, came {row['came']:.2f}",
-            markup=False,
-        )
-
-
-def publish_cold(title: str, found: dict[str, Any]) -> None:
-    terminal.out.print(_draw(f"{title}: {found['stretches']} stretches, percent", found["pooled"]))
-
-
-def _draw(title: str, found: dict[str, Any]) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("predictor", no_wrap=True)
-    for metric in (*NAMES, "n"):
-        table.add_column(metric, justify="right", no_wrap=True)
-    rows: Rows = found["predictors"]
-    best = {metric: max(row[metric] for row in rows.values()) for metric in NAMES}
-    for name, row in rows.items():
-        cells = [Text(f"{row[metric]:.2f}", style="bold" if row[metric] == best[metric] else "") for metric in NAMES]
-        table.add_row(name, *cells, f"{row['n']:,}")
-    table.add_section()
-    for over in ("over classical", "over gbdt"):
-        if over in found["margins"]["HR@1"]:
-            label = "stap over " + ("the best classical" if over == "over classical" else "gbdt")
-            table.add_row(label, *(f"{found['margins'][metric][over]:+.2f}" for metric in NAMES))
-    table.add_section()
-    for label, value in found["oracle"].items():
-        table.add_row(label, f"{value:.2f}")
-    return table

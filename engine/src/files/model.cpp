@@ -1,0 +1,248 @@
+#include "files/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "dtype.h"
+#include "failure.h"
+#include "hash.h"
+
+namespace stap {
+namespace {
+
+// Where a matrix's rows and columns go when heads are padded: `groups` runs of `real` values become runs of `room`.
+struct Spread {
+    uint32_t groups, real, room;
+    uint32_t place(uint32_t i) const { return i / real * room + i % real; }
+    uint32_t size() const { return groups * room; }
+};
+
+class Loader {
+   public:
+    Loader(Source& source, const ModelFile& file, Model& model) : source_(source), file_(file), model_(model) {}
+
+    std::vector<float> floats(const std::string& name) {
+        const TensorEntry& entry = file_.tensors.at(name);
+        std::vector<float> values(size_t(entry.count()));
+        if (entry.dtype == STAP_F32) {
+            source_.read(entry.begin, values.data(), values.size() * sizeof(float));
+        } else {
+            std::vector<uint16_t> halves(values.size());
+            source_.read(entry.begin, halves.data(), halves.size() * sizeof(uint16_t));
+            for (size_t i = 0; i < values.size(); ++i) values[i] = half_to_float(halves[i]);
+        }
+        for (float value : values)
+            if (!std::isfinite(value))
+                fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds a value that is no finite number");
+        model_.fingerprint = hash_bytes(values.data(), values.size() * sizeof(float), model_.fingerprint);
+        return values;
+    }
+
+    Buffer<float> vector(const std::string& name, uint32_t room) {
+        const std::vector<float> values = floats(name);
+        Buffer<float> out = make<float>(room);
+        std::memcpy(out.get(), values.data(), values.size() * sizeof(float));
+        return out;
+    }
+
+    OwnedMatrix matrix(const std::string& name, Spread rows, Spread cols, stap_dtype wanted) {
+        const TensorEntry& entry = file_.tensors.at(name);
+        OwnedMatrix matrix;
+        matrix.view.dtype = wanted == STAP_AS_STORED ? entry.dtype : wanted;
+        matrix.view.rows = rows.size();
+        matrix.view.cols = cols.size();
+        const size_t size = size_t(rows.size()) * cols.size();
+        matrix.data = make<uint8_t>(size * dtype_size(matrix.view.dtype));
+        matrix.scale = make<float>(rows.size());
+        matrix.view.data = matrix.data.get();
+        matrix.view.scale = matrix.scale.get();
+        if (entry.dtype == STAP_I8) {
+            fill_stored_i8(matrix, name, rows, cols);
+        } else {
+            fill(matrix, floats(name), rows, cols);
+        }
+        return matrix;
+    }
+
+    template <typename T>
+    Buffer<T> make(size_t count) {
+        return buffer_counted<T>(count, model_.bytes);
+    }
+
+   private:
+    // Values as they are into float or half, or to the nearest of 255 steps of their row.
+    void fill(OwnedMatrix& matrix, const std::vector<float>& values, Spread rows, Spread cols) {
+        const uint32_t width = cols.groups * cols.real;
+        for (uint32_t r = 0; r < rows.groups * rows.real; ++r) {
+            const float* row = values.data() + size_t(r) * width;
+            const size_t begin = size_t(rows.place(r)) * cols.size();
+            float largest = 0;
+            for (uint32_t c = 0; c < width; ++c) largest = std::max(largest, std::fabs(row[c]));
+            const float scale = std::max(largest, 1e-30f) / 127;
+            matrix.scale[rows.place(r)] = scale;
+            for (uint32_t c = 0; c < width; ++c) {
+                const size_t at = begin + cols.place(c);
+                if (matrix.view.dtype == STAP_F32) reinterpret_cast<float*>(matrix.data.get())[at] = row[c];
+                if (matrix.view.dtype == STAP_F16)
+                    reinterpret_cast<uint16_t*>(matrix.data.get())[at] = half_from_float(row[c]);
+                if (matrix.view.dtype == STAP_I8)
+                    reinterpret_cast<int8_t*>(matrix.data.get())[at] = int8_t(std::nearbyint(row[c] / scale));
+            }
+        }
+    }
+
+    void fill_stored_i8(OwnedMatrix& matrix, const std::string& name, Spread rows, Spread cols) {
+        const TensorEntry& entry = file_.tensors.at(name);
+        const std::vector<float> scale = floats(name + ".scale");
+        for (float value : scale)
+            if (!(value > 0))
+                fail(STAP_ERROR_TENSOR, "the scale of tensor \"" + name + "\" is not positive everywhere");
+        std::vector<int8_t> stored(size_t(entry.count()));
+        source_.read(entry.begin, stored.data(), stored.size());
+        model_.fingerprint = hash_bytes(stored.data(), stored.size(), model_.fingerprint);
+        const uint32_t width = cols.groups * cols.real;
+        if (matrix.view.dtype != STAP_I8) {
+            std::vector<float> values(stored.size());
+            for (size_t i = 0; i < values.size(); ++i) values[i] = float(stored[i]) * scale[i / width];
+            return fill(matrix, values, rows, cols);
+        }
+        for (uint32_t r = 0; r < rows.groups * rows.real; ++r) {
+            matrix.scale[rows.place(r)] = scale[r];
+            for (uint32_t c = 0; c < width; ++c) {
+                const int8_t value = stored[size_t(r) * width + c];
+                if (value == -128)
+                    fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds -128, which no symmetric scale gives");
+                const size_t at = size_t(rows.place(r)) * cols.size() + cols.place(c);
+                reinterpret_cast<int8_t*>(matrix.data.get())[at] = value;
+            }
+        }
+    }
+
+    Source& source_;
+    const ModelFile& file_;
+    Model& model_;
+};
+
+// The table (n, d) times the transposed d x d part of W_f (d, 3 d) that begins at column `first`.
+void multiply_in(float* out, uint32_t stride, const float* table, uint32_t n, const std::vector<float>& w_f, uint32_t d,
+                 uint32_t first) {
+    for (uint32_t i = 0; i < n; ++i)
+        for (uint32_t o = 0; o < d; ++o) {
+            double sum = 0;
+            for (uint32_t k = 0; k < d; ++k)
+                sum += double(w_f[size_t(o) * 3 * d + first + k]) * table[size_t(i) * d + k];
+            out[size_t(i) * stride + o] = float(sum);
+        }
+}
+
+void load_embeddings(Loader& loader, Model& model) {
+    const uint32_t d = model.config.dim, v = model.config.vocabulary, stride = model.sizes.d;
+    Weights& w = model.weights;
+    const std::vector<float> w_f = loader.floats("fuse.weight"), bias = loader.floats("fuse.bias");
+    const std::vector<float> apps = loader.floats("embed_app.weight"), actions = loader.floats("embed_action.weight");
+    const std::vector<float> hour = loader.floats("embed_hour.weight"), hour_bias = loader.floats("embed_hour.bias");
+    w.app = loader.make<float>(size_t(v) * stride);
+    w.action = loader.make<float>(size_t(2) * stride);
+    w.hour = loader.make<float>(size_t(2) * stride);
+    multiply_in(w.app.get(), stride, apps.data(), v, w_f, d, 0);
+    multiply_in(w.action.get(), stride, actions.data(), 2, w_f, d, d);
+    std::vector<float> turned(size_t(2) * d), constant(d);
+    for (uint32_t k = 0; k < 2 * d; ++k) turned[k % 2 * d + k / 2] = hour[k];
+    multiply_in(w.hour.get(), stride, turned.data(), 2, w_f, d, 2 * d);
+    multiply_in(constant.data(), d, hour_bias.data(), 1, w_f, d, 2 * d);
+    for (uint32_t a = 0; a < 2; ++a)
+        for (uint32_t o = 0; o < d; ++o) w.action[size_t(a) * stride + o] += constant[o] + bias[o];
+}
+
+Layer load_layer(Loader& loader, const Model& model, uint32_t n, stap_dtype wanted) {
+    const Config& c = model.config;
+    const Sizes& s = model.sizes;
+    const std::string block = "blocks." + std::to_string(n) + ".";
+    const Spread dim{1, c.dim, s.d}, attention{c.heads, c.head_dim(), s.head}, qkv{3 * c.heads, c.head_dim(), s.head};
+    Layer layer;
+    layer.attention_norm = loader.vector(block + "attention_norm.weight", s.d);
+    layer.qkv = loader.matrix(block + "attention.qkv.weight", qkv, dim, wanted);
+    if (c.query_key_norm) {
+        layer.query_norm = loader.vector(block + "attention.query_norm.weight", s.head);
+        layer.key_norm = loader.vector(block + "attention.key_norm.weight", s.head);
+    }
+    layer.out = loader.matrix(block + "attention.out.weight", dim, attention, wanted);
+    layer.feedforward_norm = loader.vector(block + "feedforward_norm.weight", s.d);
+    layer.gate_up = loader.matrix(block + "feedforward.gate_up.weight", {2, c.hidden, s.hidden}, dim, wanted);
+    layer.down = loader.matrix(block + "feedforward.down.weight", dim, {1, c.hidden, s.hidden}, wanted);
+    return layer;
+}
+
+std::unique_ptr<const Fusion> load_fusion(Loader& loader, const ModelFile& file, uint32_t inside) {
+    const auto spread = [](uint64_t n) { return Spread{1, uint32_t(n), padded(uint32_t(n))}; };
+    const auto matrix = [&](const std::string& name) {
+        const std::vector<uint64_t>& shape = file.tensors.at("evidence." + name + ".weight").shape;
+        return loader.matrix("evidence." + name + ".weight", spread(shape[0]), spread(shape[1]), STAP_F32);
+    };
+    const auto vector = [&](const std::string& name) {
+        return loader.vector("evidence." + name, padded(uint32_t(file.tensors.at("evidence." + name).count())));
+    };
+    auto fusion = std::make_unique<Fusion>();
+    fusion->statistic.mean = vector("statistic_mean");
+    fusion->statistic.scale = vector("statistic_scale");
+    fusion->moment.mean = vector("context_mean");
+    fusion->moment.scale = vector("context_scale");
+    fusion->embed_moment = matrix("embed");
+    fusion->gate = matrix("gate");
+    fusion->gate_bias = vector("gate.bias");
+    fusion->statistics = matrix("statistics");
+    fusion->statistics_bias = vector("statistics.bias");
+    fusion->rank = vector("rank.weight");
+    fusion->state = matrix("state");
+    if (inside > 0) {
+        const Spread qkv = {3, inside, padded(inside)}, width = spread(file.config.evidence);
+        fusion->compare_qkv = loader.matrix("evidence.compare.qkv.weight", qkv, width, STAP_F32);
+        fusion->compare_out = matrix("compare.out");
+    }
+    fusion->hidden = matrix("hidden");
+    fusion->hidden_bias = vector("hidden.bias");
+    fusion->out = matrix("out");
+    fusion->unseen = matrix("unseen");
+    fusion->unseen_bias = loader.floats("evidence.unseen.bias")[0];
+    const std::vector<float> scale = loader.floats("evidence.scale");
+    fusion->blend_scale = scale[0];
+    fusion->logit_scale = scale[1];
+    return fusion;
+}
+
+std::vector<double> turns(double base, uint32_t head_dim) {
+    std::vector<double> turn(head_dim / 2);
+    for (uint32_t k = 0; k < turn.size(); ++k) turn[k] = std::pow(base, -2.0 * k / head_dim);
+    return turn;
+}
+
+}  // namespace
+
+void Normal::apply(const float* x, uint32_t n, float* out) const {
+    for (uint32_t i = 0; i < n; ++i) out[i] = std::min(kClip, std::max(-kClip, (x[i] - mean[i]) * scale[i]));
+}
+
+std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
+    const ModelFile file = model_file_open(source);
+    const Config& c = file.config;
+    const Sizes s(c);
+    auto model = std::make_shared<Model>();
+    model->config = c;
+    model->sizes = s;
+    const double facts[] = {double(c.vocabulary),    double(c.dim),      double(c.layers), double(c.heads),
+                            double(c.hidden),        c.time_base,        c.norm_eps,       double(c.query_key_norm),
+                            double(c.ordinal_heads), double(c.evidence), double(wanted)};
+    model->fingerprint = hash_bytes(facts, sizeof facts, 0);
+    Loader loader(source, file, *model);
+    load_embeddings(loader, *model);
+    for (uint32_t n = 0; n < c.layers; ++n) model->weights.layers.push_back(load_layer(loader, *model, n, wanted));
+    model->weights.norm = loader.vector("norm.weight", s.d);
+    model->weights.head = loader.matrix("head.weight", {1, c.vocabulary, s.vocabulary}, {1, c.dim, s.d}, wanted);
+    if (c.evidence) model->weights.fusion = load_fusion(loader, file, c.candidate_heads * kCandidateHead);
+    model->time_turn = turns(c.time_base, c.head_dim());
+    model->ordinal_turn = turns(kOrdinalBase, c.head_dim());
+    return model;
+}
+
+}  // namespace stap

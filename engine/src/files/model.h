@@ -1,0 +1,96 @@
+// A model in memory: read once, never changed, shared by all its sessions.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "files/config.h"
+#include "files/safetensors.h"
+#include "memory.h"
+
+namespace stap {
+
+// Sizes rounded up to kPad. Between heads the pads stand too: a head's values are D of DP.
+struct Sizes {
+    uint32_t d, head, heads, attention;  // padded d, padded D, H, H * padded D
+    uint32_t hidden, vocabulary;         // padded
+
+    explicit Sizes(const Config& config)
+        : d(padded(config.dim)), head(padded(config.head_dim())), heads(config.heads), attention(config.heads * head),
+          hidden(padded(config.hidden)), vocabulary(padded(config.vocabulary)) {}
+    Sizes() = default;
+    uint32_t widest() const { return std::max({d, attention, hidden}); }  // that a matrix takes
+};
+
+struct OwnedMatrix {
+    Matrix view;
+    Buffer<uint8_t> data;
+    Buffer<float> scale;
+};
+
+struct Layer {
+    Buffer<float> attention_norm;    // (d)
+    OwnedMatrix qkv;                 // (3 * H * D, d): queries, keys, values
+    Buffer<float> query_norm;        // (D), or null
+    Buffer<float> key_norm;          // (D), or null
+    OwnedMatrix out;                 // (d, H * D)
+    Buffer<float> feedforward_norm;  // (d)
+    OwnedMatrix gate_up;             // (2 * hidden, d): gate, then up
+    OwnedMatrix down;                // (d, hidden)
+};
+
+constexpr float kClip = 5;  // standard deviations: beyond what training saw, further makes no difference
+
+struct Normal {
+    Buffer<float> mean, scale;
+
+    void apply(const float* x, uint32_t n, float* out) const;  // (x - mean) * scale, within kClip
+};
+
+// The evidence head: how the evidence and the transformer speak together (fusion.py). F statistics, M values of the
+// moment, W its width; a state is [hidden; moment], S = d + M.
+struct Fusion {
+    Normal statistic, moment;       // of (F), (M)
+    OwnedMatrix embed_moment;       // (d, M): into the transformer's input
+    OwnedMatrix gate;               // (F, S): how much each statistic counts now
+    Buffer<float> gate_bias;        // (F)
+    OwnedMatrix statistics;         // (W, F)
+    Buffer<float> statistics_bias;  // (W)
+    Buffer<float> rank;             // (kRanks, W)
+    OwnedMatrix state;              // (W, S)
+    OwnedMatrix compare_qkv;        // (3 * H * D, W): attention of H heads among the candidates, if any
+    OwnedMatrix compare_out;        // (W, H * D)
+    OwnedMatrix hidden;             // (W, W)
+    Buffer<float> hidden_bias;      // (W)
+    OwnedMatrix out;                // (1, W)
+    OwnedMatrix unseen;             // (1, S): the logit of a first-ever app
+    float unseen_bias;
+    float blend_scale, logit_scale;  // of the blend's log probability, of the transformer's logit
+};
+
+struct Weights {
+    // x = W_f [e_app; e_act; e_hour] + b_f with W_f multiplied into the tables: what is left is a sum of rows.
+    Buffer<float> app;     // (V, d)
+    Buffer<float> action;  // (2, d), with every constant added in
+    Buffer<float> hour;    // (2, d): for sin, for cos
+    std::vector<Layer> layers;
+    Buffer<float> norm;                    // (d)
+    OwnedMatrix head;                      // (V, d)
+    std::unique_ptr<const Fusion> fusion;  // of a model with evidence
+};
+
+struct Model {
+    Config config;
+    Sizes sizes;
+    Weights weights;
+    std::vector<double> time_turn;     // (D / 2) theta_k of the heads that turn by time
+    std::vector<double> ordinal_turn;  // (D / 2) of those that turn by index
+    uint64_t bytes = 0;
+    uint64_t fingerprint = 0;  // of config and weights: a snapshot belongs to one model
+};
+
+std::shared_ptr<const Model> model_load(Source& source, stap_dtype weights);
+
+}  // namespace stap

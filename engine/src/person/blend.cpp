@@ -1,0 +1,200 @@
+#include "person/blend.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "person/bounds.h"
+
+namespace stap {
+namespace {
+
+// A usage's footprint on the clock.
+void count_hour(double (&hours)[24], double hour) {
+    double near[24], sum = 0;
+    for (uint32_t h = 0; h < 24; ++h) {
+        near[h] = std::exp(kSharpness * std::cos((h + 0.5 - hour) * kPi / 12));
+        sum += near[h];
+    }
+    for (uint32_t h = 0; h < 24; ++h) hours[h] += near[h] * 24 / sum;
+}
+
+}  // namespace
+
+Blend::Blend() { std::copy(std::begin(kStartWeights), std::end(kStartWeights), weights); }
+
+Blend::Opening Blend::open(std::string_view name, double minutes, double at_hour) {
+    bool fresh;
+    const uint32_t place = place_of(name, fresh);
+    App& app = apps[place];
+    if (!fresh) learn(place);
+    if (usages > 0) clock += std::max(0.0, minutes - opened);
+    const Opening opening = {
+        {place, app.serial}, fresh, app.rank, fresh ? 0 : probability[place], usages - app.last_usage,
+        clock - app.clock};
+    // Every cue that held until now was followed by this app.
+    for (uint32_t order = kOrders; order >= 1; --order) sequence.add(sequence_cues[order - 1], opening.app);
+    stays.add(stay_cue, opening.app);
+
+    app.fast = 1 + app.fast * decay(double(opening.usages), kFastHalfLife);
+    app.slow = 1 + app.slow * decay(double(opening.usages), kSlowHalfLife);
+    app.minutes = 1 + app.minutes * decay(opening.minutes, kMinutesHalfLife);
+    app.day = 1 + app.day * decay(opening.minutes, kDayHalfLife);
+    count_hour(app.hours, at_hour);
+    ++app.count;
+    app.last_usage = usages;
+    app.clock = clock;
+
+    touch(place, fresh);
+    stay = -1;
+    opened = minutes;
+    hour = at_hour;
+    ++usages;
+    predict();
+    return opening;
+}
+
+void Blend::close(double minutes, double at_hour) {
+    stay = int32_t(std::upper_bound(std::begin(kStays), std::end(kStays), minutes - opened) - kStays);
+    hour = at_hour;
+    predict();
+}
+
+// Where an app's counts are. When all places are taken, a new app gets that of the app unused for longest.
+uint32_t Blend::place_of(std::string_view name, bool& fresh) {
+    const auto known = places.find(std::string(name));
+    fresh = known == places.end();
+    if (!fresh) return known->second;
+    uint32_t place = uint32_t(apps.size());
+    if (place == kMostApps) {
+        place = recency.back();
+        recency.pop_back();
+        places.erase(apps[place].name);
+    } else {
+        apps.emplace_back();
+    }
+    apps[place] = App();
+    apps[place].name = std::string(name);
+    apps[place].serial = ++serials;
+    places.emplace(name, place);
+    return place;
+}
+
+// The mixer: a step up the log likelihood of what was chosen.
+void Blend::learn(uint32_t chosen) {
+    const size_t n = apps.size();
+    for (uint32_t e = 0; e < kExperts; ++e) {
+        const double* logs = log_share.data() + e * n;
+        weights[e] += kWeightRate * (logs[chosen] - std::inner_product(logs, logs + n, probability.begin(), 0.0));
+    }
+    for (uint32_t i = 0; i < kBiased && i + 1 < recency.size(); ++i) {
+        const uint32_t place = recency[i + 1];
+        const double step = kBiasRate * ((place == chosen ? 1.0 : 0.0) - probability[place]);
+        biases[0][i] += step;
+        if (stay >= 0) biases[stay + 1][i] += step;
+    }
+}
+
+// The app is the latest now.
+void Blend::touch(uint32_t place, bool fresh) {
+    if (!fresh) recency.erase(std::find(recency.begin(), recency.end(), place));
+    recency.insert(recency.begin(), place);
+    for (uint32_t r = 0; r < recency.size(); ++r) apps[recency[r]].rank = r;
+    std::copy_backward(past, past + kLongest - 1, past + kLongest);
+    past[0] = {place, apps[place].serial};
+    past_size = std::min(past_size + 1, kLongest);
+}
+
+uint64_t Blend::past_cue(uint32_t order) const {
+    if (past_size < order) return 0;
+    const auto serial = [&](uint32_t i) { return i < order ? past[i].serial : 0; };  // 0: no app's
+    return cue_key(order, {serial(0), serial(1), serial(2), serial(3), serial(4)});
+}
+
+// The prior's shares, corrected by what followed this cue; the more varied that is, the more prior is left (PPM's
+// escape: as many virtual visits go to the prior as there are different successors).
+void Blend::sharpen(const Cues& cues, uint64_t cue, const double* prior, double* out) const {
+    const size_t n = apps.size();
+    const Successors* successors = cues.find(cue);
+    if (!successors) {
+        std::copy(prior, prior + n, out);
+        return;
+    }
+    const double escape = double(successors->list.size()) * successors->unit, total = escape + successors->total;
+    for (size_t i = 0; i < n; ++i) out[i] = prior[i] * escape / total;
+    for (const Successor& s : successors->list)
+        if (apps[s.app.place].serial == s.app.serial) out[s.app.place] += s.weight / total;
+}
+
+void Blend::predict() {
+    const size_t n = apps.size();
+    share.resize(kExperts * n);
+    frequency.resize(n);
+    for (size_t i = 0; i < n; ++i) {
+        const App& app = apps[i];
+        const double idle = double(usages - 1 - app.last_usage), passed = clock - app.clock;
+        row(kFast)[i] = app.fast * decay(idle, kFastHalfLife) + kUnseen;
+        row(kSlow)[i] = app.slow * decay(idle, kSlowHalfLife) + kUnseen;
+        row(kMinutes)[i] = app.minutes * decay(passed, kMinutesHalfLife) + kUnseen;
+        row(kDay)[i] = app.day * decay(passed, kDayHalfLife) + kUnseen;
+        row(kHour)[i] = (app.hours[uint32_t(hour) % 24] + kEven) / (app.count + kEven);
+    }
+    const auto total = [&](uint32_t expert) { return std::accumulate(row(expert), row(expert) + n, 0.0); };
+    const double fast = total(kFast), slow = total(kSlow);
+    for (size_t i = 0; i < n; ++i) {
+        row(kFast)[i] /= fast;
+        row(kSlow)[i] /= slow;
+        frequency[i] = (row(kFast)[i] + row(kSlow)[i]) / 2;
+    }
+    log_totals[kMinutes] = std::log(total(kMinutes));
+    log_totals[kDay] = std::log(total(kDay));
+    const double* prior = frequency.data();
+    for (uint32_t order = 1; order <= kOrders; ++order) {
+        sequence_cues[order - 1] = past_cue(order);
+        sharpen(sequence, sequence_cues[order - 1], prior, row(kOrder1 + order - 1));
+        prior = row(kOrder1 + order - 1);
+    }
+    stay_cue = stay < 0 ? 0 : current_cue(kStayCue, uint32_t(stay));
+    sharpen(stays, stay_cue, row(kOrder1), row(kStay));
+    log_share.resize(kExperts * n);
+    for (size_t i = 0; i < kExperts * n; ++i) log_share[i] = std::log(share[i]);
+    mix();
+}
+
+// p = softmax(weights . log experts + a bias for the latest apps), without the current app.
+void Blend::mix() {
+    const size_t n = apps.size(), current = recency[0];
+    probability.assign(n, 0);
+    if (n < 2) return;
+    std::vector<double>& score = probability;
+    for (uint32_t e = 0; e < kExperts; ++e)
+        for (size_t i = 0; i < n; ++i) score[i] += weights[e] * log_share[e * n + i];
+    for (uint32_t i = 0; i < kBiased && i + 1 < recency.size(); ++i)
+        score[recency[i + 1]] += biases[0][i] + (stay >= 0 ? biases[stay + 1][i] : 0);
+    double largest = -INFINITY, sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        if (i != current) largest = std::max(largest, score[i]);
+    for (size_t i = 0; i < n; ++i) {
+        score[i] = i == current ? 0 : std::exp(score[i] - largest) + kFloor;
+        sum += score[i];
+    }
+    for (double& p : probability) p /= sum;
+}
+
+void Blend::candidates(uint32_t k, std::vector<uint32_t>& out) const {
+    out.clear();
+    for (uint32_t place = 0; place < apps.size(); ++place)
+        if (place != recency[0]) out.push_back(place);
+    const auto better = [&](uint32_t a, uint32_t b) {
+        return probability[a] != probability[b] ? probability[a] > probability[b] : a < b;
+    };
+    k = std::min(k, uint32_t(out.size()));
+    std::partial_sort(out.begin(), out.begin() + k, out.end(), better);
+    out.resize(k);
+}
+
+size_t Blend::bytes() const {
+    const size_t doubles = share.capacity() + log_share.capacity() + frequency.capacity() + probability.capacity();
+    return apps.capacity() * sizeof(App) + doubles * sizeof(double) + sequence.bytes() + stays.bytes();
+}
+
+}  // namespace stap

@@ -1,0 +1,202 @@
+#include "person/evidence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "stap.h"
+
+namespace stap {
+namespace {
+
+uint32_t rank_bucket(uint32_t rank) { return rank == 0 ? 4 : rank == 1 ? 0 : rank == 2 ? 1 : rank <= 4 ? 2 : 3; }
+
+// Runs of statistics that loops below fill.
+static_assert(kStatisticStay == kStatisticFast + kStay, "the experts' statistics are in the experts' order");
+static_assert(kStatisticLast30Minutes == kStatisticLast8Usages + kRates, "one statistic for each rate");
+static_assert(kMomentRank15 == kMomentFresh + 9, "the ranks are in their order");
+
+// Which value of the moment says how far back the current app was.
+uint32_t rank_value(uint32_t rank) {
+    return kMomentFresh + (rank <= 5 ? rank : rank <= 7 ? 6 : rank <= 10 ? 7 : rank <= 14 ? 8 : 9);
+}
+
+// How often of all choices that were no first-ever app.
+double rank_share(const double* counts, uint32_t rank) {
+    return counts[rank] / std::accumulate(counts + 1, counts + kRanks, 0.0);
+}
+
+}  // namespace
+
+Evidence::Evidence() : recent_(kRecentFade) {
+    for (uint32_t r = 0; r < kRanks; ++r) {
+        rank_[r] = 1.0 / ((r + 1.0) * (r + 1.0));
+        for (auto& after : rank_after_) after[r] = rank_[r];
+    }
+}
+
+void Evidence::observe(std::string_view app, int action, double minutes, double hour) {
+    // The same app again is the same usage going on, as in merging; and only what is open can be closed.
+    if ((action == STAP_OPEN) == blend_.is_current(app)) return;
+    if (action == STAP_OPEN)
+        open(app, minutes, hour);
+    else
+        close(minutes, hour);
+    update();
+}
+
+void Evidence::open(std::string_view name, double minutes, double hour) {
+    const uint64_t usage = blend_.usages;
+    const Blend::Opening opening = blend_.open(name, minutes, hour);
+    surprise_ = kMostSurprise;
+    if (!opening.fresh) surprise_ = std::min(kMostSurprise, -std::log(std::max(opening.probability, kFloor)));
+    if (usage > 0) count_choice(opening);
+    gap_ = usage > 0 ? std::max(0.0, minutes - seen_) : 1e4;
+    begins_session_ = gap_ > kSessionGap;
+    if (begins_session_) {
+        ++sessions_;
+        session_usages_ = 0;
+    }
+    ++session_usages_;
+    last_rank_ = opening.rank;
+    seen_ = minutes;
+    count_app(opening, usage, minutes);
+}
+
+void Evidence::close(double minutes, double hour) {
+    App& app = apps_[blend_.recency[0]];
+    if (blend_.stay < 0) app.log_minutes += std::log1p(std::max(0.0, minutes - blend_.opened));
+    seen_ = std::max(minutes, blend_.opened);
+    blend_.close(minutes, hour);
+}
+
+// Every cue that held until now was followed by this app.
+void Evidence::count_choice(const Blend::Opening& opening) {
+    for (uint32_t kind = 0; kind < kKinds; ++kind) (kind == kRecent ? recent_ : others_).add(cues_[kind], opening.app);
+    const uint32_t rank = std::min(opening.rank, kRanks - 1);
+    double* after = rank_after_[rank_bucket(last_rank_)];
+    for (uint32_t r = 0; r < kRanks; ++r) {
+        rank_[r] *= kRankFade;
+        after[r] *= kRankAfterFade;
+    }
+    ++rank_[rank];
+    ++after[rank];
+    fresh_share_ = 0.98 * fresh_share_ + (opening.fresh ? 0.02 : 0);
+    mean_surprise_ = 0.95 * mean_surprise_ + 0.05 * surprise_;
+}
+
+void Evidence::count_app(const Blend::Opening& opening, uint64_t usage, double minutes) {
+    apps_.resize(blend_.apps.size());
+    App& app = apps_[opening.app.place];
+    if (opening.fresh) {
+        app = App();  // perhaps at the place of a forgotten one
+        app.first_usage = usage;
+    } else {
+        app.log_gap_minutes += std::log1p(std::max(0.0, minutes - app.opened));
+        app.log_gap_usages += std::log1p(double(opening.usages));
+    }
+    for (uint32_t i = 0; i < kRates; ++i) {
+        app.by_usage[i] = 1 + app.by_usage[i] * decay(double(opening.usages), kUsageHalfLives[i]);
+        app.by_minute[i] = 1 + app.by_minute[i] * decay(opening.minutes, kMinuteHalfLives[i]);
+    }
+    app.starts += begins_session_;
+    app.opened = minutes;
+    app.in_session = app.session == sessions_ ? app.in_session + 1 : 1;
+    app.session = sessions_;
+}
+
+void Evidence::update() {
+    cues_[kOrder5] = blend_.past_cue(kLongest);
+    cues_[kSkip] = blend_.past_size < 2 ? 0 : cue_key(kSkipCue, {blend_.past[1].serial});
+    cues_[kSessionStart] = blend_.current_cue(kSessionStartCue, begins_session_);
+    cues_[kTwoHours] = blend_.current_cue(kTwoHoursCue, uint32_t(blend_.hour) / 2);
+    cues_[kRecent] = blend_.current_cue(kRecentCue, 0);
+    const double* priors[kKinds] = {blend_.row(kOrder3), blend_.frequency.data(), blend_.row(kOrder1),
+                                    blend_.row(kOrder1), blend_.frequency.data()};
+    const size_t n = apps_.size();
+    share_.resize(kKinds * n);
+    for (uint32_t kind = 0; kind < kKinds; ++kind)
+        blend_.sharpen(kind == kRecent ? recent_ : others_, cues_[kind], priors[kind], share_.data() + kind * n);
+    std::fill(std::begin(minute_totals_), std::end(minute_totals_), 0);
+    for (uint32_t place = 0; place < n; ++place)
+        for (uint32_t i = 0; i < kRates; ++i)
+            minute_totals_[i] +=
+                apps_[place].by_minute[i] * decay(blend_.clock - blend_.apps[place].clock, kMinuteHalfLives[i]);
+}
+
+void Evidence::statistics(uint32_t place, float* out) const {
+    const size_t n = apps_.size();
+    const App& app = apps_[place];
+    const Blend::App& blended = blend_.apps[place];
+    const auto log_share = [](double share) { return float(std::log(share + kTiny)); };
+    const double usages = double(blend_.usages), count = blended.count, returns = count - 1;
+    const double idle_usages = double(blend_.usages - 1 - blended.last_usage);
+    const double idle = std::max(0.0, seen_ - app.opened), passed = blend_.clock - blended.clock;
+    const double gap_minutes = returns > 0 ? app.log_gap_minutes / returns : 8.0;
+    const double gap_usages = returns > 0 ? app.log_gap_usages / returns : 5.3;
+    const uint32_t rank = std::min(blended.rank, kRanks - 1);
+    const double crowd = rank == kRanks - 1 ? std::max(1.0, double(n) - (kRanks - 1)) : 1;  // who share the last rank
+
+    out[kStatisticBlend] = float(std::log(std::max(blend_.probability[place], kLeast)));
+    for (uint32_t e = 0; e < kExperts; ++e)
+        out[kStatisticFast + e] = float(blend_.log_share[e * n + place] - blend_.log_totals[e]);
+    out[kStatisticShare] = log_share(count / usages);
+    for (uint32_t i = 0; i < kRates; ++i) {
+        const double left = decay(1, kUsageHalfLives[i]), total = (1 - std::pow(left, usages)) / (1 - left);
+        const double by_usage = app.by_usage[i] * decay(idle_usages, kUsageHalfLives[i]);
+        const double by_minute = app.by_minute[i] * decay(passed, kMinuteHalfLives[i]);
+        out[kStatisticLast8Usages + i] = log_share(by_usage / total);
+        out[kStatisticLast30Minutes + i] = log_share(by_minute / minute_totals_[i]);
+    }
+    for (uint32_t kind = 0; kind < kKinds; ++kind) out[kStatisticOrder5 + kind] = log_share(share_[kind * n + place]);
+    out[kStatisticIdleMinutes] = float(std::log(idle + 0.1));
+    out[kStatisticIdleUsages] = float(std::log1p(idle_usages));
+    out[kStatisticRank] = float(std::log1p(blended.rank));
+    out[kStatisticRankShare] = log_share(rank_share(rank_, rank) / crowd);
+    out[kStatisticRankShareAfter] = log_share(rank_share(rank_after_[rank_bucket(last_rank_)], rank) / crowd);
+    out[kStatisticOverdueMinutes] = float(std::log1p(idle) - gap_minutes);
+    out[kStatisticOverdueUsages] = float(std::log1p(idle_usages) - gap_usages);
+    out[kStatisticInSession] = app.session == sessions_ ? float(std::log1p(app.in_session)) : 0.0f;
+    out[kStatisticSessionStarts] = log_share((app.starts + 2 * blend_.row(kSlow)[place]) / (double(sessions_) + 2));
+    out[kStatisticCount] = float(std::log1p(count));
+    out[kStatisticAge] = float(std::log1p(double(blend_.usages - 1 - app.first_usage)));
+    out[kStatisticStayLength] = float(app.log_minutes / count);
+    out[kStatisticMeanGap] = float(gap_minutes);
+    out[kStatisticRare] = count <= 2;
+}
+
+void Evidence::moment(float* out) const {
+    std::fill(out, out + kMomentValues, 0.0f);
+    if (blend_.usages == 0) return;
+    double entropy = 0, largest = 0;
+    for (double p : blend_.probability) {
+        if (p > 0) entropy -= p * std::log(p);
+        largest = std::max(largest, p);
+    }
+    const bool is_open = blend_.stay < 0;
+    const double angle = blend_.hour * kPi / 12, stay = is_open ? 0 : seen_ - blend_.opened;
+    out[kMomentOpen] = is_open;
+    out[kMomentGap] = float(std::log(gap_ + 0.1));
+    out[kMomentStay] = float(std::log(stay + 0.1));
+    out[kMomentSinHour] = float(std::sin(angle));
+    out[kMomentCosHour] = float(std::cos(angle));
+    out[kMomentUsages] = float(std::log1p(double(blend_.usages)));
+    out[kMomentApps] = float(std::log(double(blend_.apps.size())));
+    out[kMomentSessionUsages] = float(std::log1p(double(session_usages_)));
+    out[kMomentEntropy] = float(entropy);
+    out[kMomentConfidence] = largest > 0 ? float(std::log(largest)) : 0;
+    out[kMomentAlternation] = float(rank_share(rank_, 1));
+    out[kMomentFreshShare] = float(fresh_share_);
+    out[kMomentSessionStart] = begins_session_;
+    out[kMomentCurrentCount] = float(std::log1p(blend_.apps[blend_.recency[0]].count));
+    out[kMomentSurprise] = float(surprise_);
+    out[kMomentMeanSurprise] = float(mean_surprise_);
+    out[rank_value(last_rank_)] = 1;
+}
+
+size_t Evidence::bytes() const {
+    return blend_.bytes() + apps_.capacity() * sizeof(App) + share_.capacity() * sizeof(double) + others_.bytes() +
+           recent_.bytes();
+}
+
+}  // namespace stap

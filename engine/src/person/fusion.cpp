@@ -1,0 +1,130 @@
+#include "person/fusion.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "failure.h"
+
+namespace stap {
+namespace {
+
+constexpr float kQueryScale = 0.25f;  // 1 / sqrt(kCandidateHead)
+static_assert(kQueryScale * kQueryScale * kCandidateHead == 1, "a head's scale follows from its size");
+
+}  // namespace
+
+FusionState::FusionState(const Model& model) : config_(model.config), fusion_(*model.weights.fusion) {
+    std::fill_n(ones_.get(), config_.evidence, 1.0f);
+}
+
+void FusionState::score(const Kernels& kernels, const Evidence& evidence, const Phi& phi, const float* hidden,
+                        const float* logits, const float* moment, int16_t* scratch) {
+    const uint32_t d = config_.dim;
+    std::copy(hidden, hidden + d, state_.get());
+    fusion_.moment.apply(moment, kMomentValues, state_.get() + d);
+    kernels.matmul(gate_.get(), kF, state_.get(), s_, 1, fusion_.gate.view, scratch);
+    kernels.matmul(shift_.get(), w_, state_.get(), s_, 1, fusion_.state.view, scratch);
+    kernels.matmul(out_.get(), kPad, state_.get(), s_, 1, fusion_.unseen.view, scratch);
+    const double unseen_score = double(out_[0]) + fusion_.unseen_bias;
+    for (uint32_t i = 0; i < kStatistics; ++i) gate_[i] += fusion_.gate_bias[i];
+    for (uint32_t i = 0; i < config_.evidence; ++i) shift_[i] += fusion_.statistics_bias[i];
+
+    const Blend& blend = evidence.blend();
+    blend.candidates(uint32_t(blend.apps.size()), places_);
+    score_.assign(places_.size(), 0);
+    ranking.resize(places_.size());
+    const uint32_t weighed =
+        std::min(uint32_t(places_.size()), kMostCandidates);  // for the others the blend speaks alone
+    weigh(kernels, evidence, weighed, scratch);
+    for (size_t i = 0; i < places_.size(); ++i) {
+        const auto entry = phi.index.find(blend.apps[places_[i]].name);
+        const uint32_t index = entry == phi.index.end() ? STAP_NO_INDEX : entry->second;
+        score_[i] += double(fusion_.blend_scale) * std::log(std::max(blend.probability[places_[i]], kLeast));
+        if (index != STAP_NO_INDEX && i < weighed) score_[i] += double(fusion_.logit_scale) * logits[index];
+        if (!std::isfinite(score_[i])) fail(STAP_ERROR_NUMBER, "an app's score is no number");
+        ranking[i] = {places_[i], index, 0};
+    }
+    if (!std::isfinite(unseen_score)) fail(STAP_ERROR_NUMBER, "the score of an unseen app is no number");
+    rank(unseen_score);
+}
+
+// Scores to probabilities, best first; equal ones keep the blend's order.
+void FusionState::rank(double unseen_score) {
+    double largest = unseen_score;
+    for (double score : score_) largest = std::max(largest, score);
+    unseen = std::exp(unseen_score - largest);
+    double sum = unseen;
+    for (size_t i = 0; i < ranking.size(); ++i) {
+        ranking[i].probability = std::exp(score_[i] - largest);
+        sum += ranking[i].probability;
+    }
+    unseen /= sum;
+    for (Scored& scored : ranking) scored.probability /= sum;
+    std::stable_sort(ranking.begin(), ranking.end(),
+                     [](const Scored& a, const Scored& b) { return a.probability > b.probability; });
+}
+
+// The first n candidates' score_: gate . f + out . silu(hidden x + compare(x)), x = silu(statistics f + rank + state).
+void FusionState::weigh(const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch) {
+    const uint32_t width = config_.evidence;
+    for (uint32_t i = 0; i < n; ++i) {
+        float statistics[kStatistics];
+        evidence.statistics(places_[i], statistics);
+        fusion_.statistic.apply(statistics, kStatistics, statistics_.get() + size_t(i) * kF);
+    }
+    kernels.matmul(first_.get(), w_, statistics_.get(), kF, n, fusion_.statistics.view, scratch);
+    for (uint32_t i = 0; i < n; ++i) {
+        float* x = first_.get() + size_t(i) * w_;
+        const uint32_t rank = std::min(evidence.blend().apps[places_[i]].rank, kRanks - 1);
+        const float* of_rank = fusion_.rank.get() + size_t(rank) * width;
+        for (uint32_t k = 0; k < width; ++k) x[k] += shift_[k] + of_rank[k];
+        kernels.silu_mul(x, ones_.get(), w_);
+    }
+    kernels.matmul(second_.get(), w_, first_.get(), w_, n, fusion_.hidden.view, scratch);
+    if (config_.candidate_heads) compare(kernels, n, scratch);
+    for (uint32_t i = 0; i < n; ++i) {
+        float* x = second_.get() + size_t(i) * w_;
+        for (uint32_t k = 0; k < width; ++k) x[k] += fusion_.hidden_bias[k];
+        kernels.silu_mul(x, ones_.get(), w_);
+    }
+    kernels.matmul(out_.get(), kPad, second_.get(), w_, n, fusion_.out.view, scratch);
+    for (uint32_t i = 0; i < n; ++i) {
+        score_[i] = out_[size_t(i) * kPad];
+        for (uint32_t k = 0; k < kStatistics; ++k) score_[i] += double(gate_[k]) * statistics_[size_t(i) * kF + k];
+    }
+}
+
+// second_ += out of attention from first_'s n candidates to the likeliest of them.
+void FusionState::compare(const Kernels& kernels, uint32_t n, int16_t* scratch) {
+    const uint32_t m = std::min(n, kCompared);
+    Matrix query = fusion_.compare_qkv.view, key_value = query;  // its first rows, and the others
+    query.rows = inside_;
+    key_value.rows = 2 * inside_;
+    key_value.data = static_cast<const float*>(query.data) + size_t(inside_) * query.cols;
+    kernels.matmul(queries_.get(), inside_, first_.get(), w_, n, query, scratch);
+    kernels.matmul(likeliest_.get(), 2 * inside_, first_.get(), w_, m, key_value, scratch);
+    for (uint32_t h = 0; h < config_.candidate_heads; ++h) {
+        const uint32_t at = h * kCandidateHead;
+        for (uint32_t j = 0; j < m; ++j) {
+            const float* row = likeliest_.get() + size_t(j) * 2 * inside_ + at;
+            std::copy_n(row, kCandidateHead, keys_.get() + size_t(j) * kD);
+            std::copy_n(row + inside_, kCandidateHead, values_.get() + size_t(j) * kD);
+        }
+        for (uint32_t i = 0; i < n; ++i) {
+            const float* asking = queries_.get() + size_t(i) * inside_ + at;
+            for (uint32_t k = 0; k < kCandidateHead; ++k) query_[k] = asking[k] * kQueryScale;
+            float largest = kNever, sum = 0;
+            kernels.score[STAP_F32](weights_.get(), {query_.get(), nullptr, 0}, keys_.get(), nullptr, m, kD);
+            kernels.soft(weights_.get(), m, &largest, &sum);
+            std::fill_n(mix_.get(), kD, 0.0f);
+            kernels.mix[STAP_F32](mix_.get(), 0, weights_.get(), values_.get(), nullptr, m, kD);
+            float* mixed = mixed_.get() + size_t(i) * inside_ + at;
+            const float scale = 1 / sum;
+            for (uint32_t k = 0; k < kCandidateHead; ++k) mixed[k] = mix_[k] * scale;
+        }
+    }
+    kernels.matmul(compared_.get(), w_, mixed_.get(), inside_, n, fusion_.compare_out.view, scratch);
+    for (size_t k = 0; k < size_t(n) * w_; ++k) second_[k] += compared_[k];
+}
+
+}  // namespace stap

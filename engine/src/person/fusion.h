@@ -1,0 +1,67 @@
+// The evidence head at work: every candidate's statistics, weighed by a gate that sees the moment, beside the
+// transformer's logit. model/fusion.py is the same in Python.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "files/model.h"
+#include "person/bounds.h"
+#include "person/evidence.h"
+#include "person/phi.h"
+#include "transformer/kernels.h"
+
+namespace stap {
+
+struct FusionState {
+    struct Scored {
+        uint32_t place, index;  // in the evidence; in phi, or STAP_NO_INDEX
+        double probability;
+    };
+    std::vector<Scored> ranking;  // every app but the current one, best first
+    double unseen = 0;            // the probability of a first-ever app
+    uint64_t bytes = 0;
+
+    explicit FusionState(const Model& model);
+
+    // scratch: inputs of int8 matrices, as in RunState.
+    void score(const Kernels& kernels, const Evidence& evidence, const Phi& phi, const float* hidden,
+               const float* logits, const float* moment, int16_t* scratch);
+
+   private:
+    void weigh(const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch);
+    void compare(const Kernels& kernels, uint32_t n, int16_t* scratch);
+    void rank(double unseen_score);
+
+    Buffer<float> floats(size_t count) { return buffer_counted<float>(count, bytes); }
+
+    static constexpr uint32_t kF = padded(kStatistics), kD = padded(kCandidateHead);
+    static constexpr uint32_t kRoom = kCompared + 15;  // a kernel may read so many rows further
+
+    const Config& config_;
+    const Fusion& fusion_;
+    const uint32_t w_ = padded(config_.evidence), s_ = padded(config_.dim + kMomentValues);
+    const uint32_t inside_ = padded(config_.candidate_heads * kCandidateHead);  // H * D
+    std::vector<uint32_t> places_;
+    std::vector<double> score_;
+    Buffer<float> state_ = floats(s_);                         // (S)
+    Buffer<float> gate_ = floats(kF);                          // (F)
+    Buffer<float> shift_ = floats(w_);                         // (W) what the state adds for every candidate
+    Buffer<float> ones_ = floats(w_);                          // (W)
+    Buffer<float> statistics_ = floats(kMostCandidates * kF);  // (n, F)
+    Buffer<float> first_ = floats(kMostCandidates * w_);       // (n, W)
+    Buffer<float> second_ = floats(kMostCandidates * w_);      // (n, W)
+    Buffer<float> out_ = floats(kMostCandidates * kPad);       // (n, 1)
+    // Of a model that compares candidates, the m likeliest with all of them:
+    Buffer<float> queries_ = floats(kMostCandidates * inside_);  // (n, H * D)
+    Buffer<float> likeliest_ = floats(kCompared * 2 * inside_);  // (m, 2 * H * D) keys and values
+    Buffer<float> query_ = floats(kD);                           // (D) of one head, as the next four
+    Buffer<float> keys_ = floats(kRoom * kD);                    // (m, D)
+    Buffer<float> values_ = floats(kRoom * kD);                  // (m, D)
+    Buffer<float> weights_ = floats(kRoom);                      // (m)
+    Buffer<float> mix_ = floats(kD);                             // (D)
+    Buffer<float> mixed_ = floats(kMostCandidates * inside_);    // (n, H * D)
+    Buffer<float> compared_ = floats(kMostCandidates * w_);      // (n, W)
+};
+
+}  // namespace stap

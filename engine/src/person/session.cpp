@@ -1,0 +1,151 @@
+#include "person/session.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "failure.h"
+
+namespace stap {
+namespace {
+
+constexpr uint32_t kPace = 4;  // events that a step of a stage's end takes for the passive cache when nobody else does
+constexpr uint32_t kBacklog = 256;  // rolling cannot skip events, so they may not pile up
+
+}  // namespace
+
+Session::Session(std::shared_ptr<const Model> model_, const Kernels& kernels_, Schedule schedule_, stap_dtype cache,
+                 Phi phi_)
+    : model(std::move(model_)), kernels(&kernels_), schedule(schedule_), phi(std::move(phi_)),
+      pool(BlockLayout(*model, cache, schedule.context)), state(*model) {
+    if (!model->config.evidence) return;
+    evidence = std::make_unique<Evidence>();
+    fusion = std::make_unique<FusionState>(*model);
+}
+
+uint32_t Session::pending(uint32_t cache) const {
+    return receives(cache) ? uint32_t(steps - caches[cache].first - caches[cache].taken) : 0;
+}
+
+void Session::observe(std::string_view app, int action, double minutes, double hour) {
+    bool recycled = false;
+    const uint16_t index = phi.use(std::string(app), steps, recycled);
+    Event event = {minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f)), index, uint8_t(action), recycled};
+    if (evidence) {
+        evidence->observe(app, action, minutes, hour);
+        evidence->moment(event.moment);
+    }
+    if (ring.size() < schedule.context)
+        ring.push_back(event);
+    else
+        ring[steps % schedule.context] = event;
+    ++steps;
+    begin_stages();
+    keep_pace();
+}
+
+// A cache whose first event has moved is cleared: what it had not taken yet is never computed.
+void Session::begin_stages() {
+    for (uint32_t c = 0; c < 2; ++c) {
+        const uint64_t first = schedule.first(c, steps - 1);
+        if (first != kNotYet && first != caches[c].first) caches[c].clear(first, pool);
+    }
+}
+
+// The passive cache is ready when its stage begins, also for a caller that ranks but never calls catch_up.
+void Session::keep_pace() {
+    if (schedule.strategy == STAP_ROLLING && pending(0) >= std::min(kBacklog, schedule.context)) take(0, kMostBatch);
+    if (schedule.strategy != STAP_ISWI || ranked == 0 || steps - ranked > schedule.half()) return;
+    const uint32_t passive = 1 - active(), left = uint32_t(schedule.half() - (steps - 1) % schedule.half());
+    if (pending(passive) <= kPace * (left - 1)) return;
+    for (uint32_t due = std::max(kPace, (pending(passive) + left - 1) / left); due > 0 && pending(passive) > 0;)
+        due -= take(passive, due);
+}
+
+// Let a cache take its next events, as one batch; how many is returned. An event with a recycled index begins a batch:
+// those before it still attend to what the index meant then, it and those after it do not, whenever this is computed.
+uint32_t Session::take(uint32_t c, uint32_t most) {
+    Cache& cache = caches[c];
+    uint32_t n = std::min({pending(c), most, kMostBatch});
+    if (n == 0) return 0;
+    if (schedule.strategy == STAP_ROLLING && cache.taken + n > schedule.context) {
+        n = 1;  // each event loses its own oldest one
+        cache.drop(schedule.dropped(cache.taken + 1) - cache.dropped, pool);
+    }
+    Event events[kMostBatch];
+    for (uint32_t i = 0; i < n; ++i) {
+        events[i] = ring[(cache.first + cache.taken + i) % schedule.context];
+        if (i > 0 && events[i].recycled) n = i;
+    }
+    if (events[0].recycled) cache.hide(events[0].app, pool);
+    forward(*model, *kernels, state, pool, cache, events, n);
+    if (c == active() && pending(c) == 0) {
+        forward_head(*model, *kernels, state, n - 1);
+        answered = steps;
+    }
+    return n;
+}
+
+const float* Session::logits() {
+    if (steps == 0) fail(STAP_ERROR_EMPTY, "nothing observed yet");
+    while (take(active(), kMostBatch) > 0) {
+    }
+    ranked = steps;
+    return state.logits.get();
+}
+
+void Session::catch_up(size_t most) {
+    if (steps == 0) return;
+    for (uint32_t c : {active(), 1 - active()})
+        while (most > 0 && pending(c) > 0) most -= take(c, uint32_t(std::min<size_t>(most, kMostBatch)));
+}
+
+// The answer of a model with evidence: apps by their fused scores, and the share of a first-ever one.
+void Session::fuse() {
+    const float* logit = logits();
+    if (fused == steps) return;
+    const Event& last = ring[(steps - 1) % schedule.context];
+    fusion->score(*kernels, *evidence, phi, state.hidden.get(), logit, last.moment, state.whole.get());
+    fused = steps;
+}
+
+double Session::unseen() {
+    if (!evidence) return 0;
+    fuse();
+    return fusion->unseen;
+}
+
+size_t Session::rank(size_t k, stap_candidate* best) { return evidence ? rank_fused(k, best) : rank_logits(k, best); }
+
+size_t Session::rank_fused(size_t k, stap_candidate* best) {
+    fuse();
+    const size_t count = std::min(k, fusion->ranking.size());
+    for (size_t i = 0; i < count; ++i) {
+        const FusionState::Scored& scored = fusion->ranking[i];
+        const std::string& app = evidence->blend().apps[scored.place].name;
+        best[i] = {app.data(), app.size(), scored.index, float(scored.probability)};
+    }
+    return count;
+}
+
+size_t Session::rank_logits(size_t k, stap_candidate* best) {
+    const float* logit = logits();
+    std::vector<uint16_t> order;
+    order.reserve(phi.slots.size());
+    for (uint32_t i = 0; i < phi.slots.size(); ++i) {
+        if (!std::isfinite(logit[i])) fail(STAP_ERROR_NUMBER, "a logit is no number");
+        if (phi.slots[i].used) order.push_back(uint16_t(i));
+    }
+    const size_t count = std::min(k, order.size());
+    std::partial_sort(order.begin(), order.begin() + std::ptrdiff_t(std::max<size_t>(count, 1)), order.end(),
+                      [&](uint16_t a, uint16_t b) { return logit[a] != logit[b] ? logit[a] > logit[b] : a < b; });
+    double total = 0;
+    for (uint16_t i : order) total += std::exp(double(logit[i]) - logit[order[0]]);
+    for (size_t i = 0; i < count; ++i) {
+        const std::string& app = phi.slots[order[i]].app;
+        best[i] = {app.data(), app.size(), order[i],
+                   float(std::exp(double(logit[order[i]]) - logit[order[0]]) / total)};
+    }
+    return count;
+}
+
+}  // namespace stap

@@ -1,0 +1,59 @@
+// One person: phi, the latest events, the caches and the schedule between them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "person/evidence.h"
+#include "person/fusion.h"
+#include "person/phi.h"
+#include "person/schedule.h"
+#include "transformer/cache.h"
+#include "transformer/forward.h"
+
+namespace stap {
+
+struct Session {
+    std::shared_ptr<const Model> model;
+    const Kernels* kernels;
+    Schedule schedule;
+    Phi phi;
+    Pool pool;
+    Cache caches[2];  // the second is ISWI's
+    RunState state;
+    std::unique_ptr<Evidence> evidence;  // of a model that has it
+    std::unique_ptr<FusionState> fusion;
+    std::vector<Event> ring;  // the last L events: that of a step is at step % L
+    uint64_t steps = 0;       // events observed
+    uint64_t ranked = 0;      // steps at the last ranking
+    uint64_t answered = 0;    // steps that state.logits answers for
+    uint64_t fused = 0;       // steps that `fusion` answers for
+
+    Session(std::shared_ptr<const Model> model, const Kernels& kernels, Schedule schedule, stap_dtype cache, Phi phi);
+
+    void observe(std::string_view app, int action, double minutes, double hour);
+    const float* logits();  // (V) after the last event
+    size_t rank(size_t k, stap_candidate* best);
+    double unseen();  // the probability that a first-ever app comes next
+    void catch_up(size_t most);
+
+    uint32_t active() const { return schedule.active(steps - 1); }
+    bool receives(uint32_t cache) const { return steps > 0 && schedule.first(cache, steps - 1) != kNotYet; }
+    uint32_t pending(uint32_t cache) const;  // events it has not taken yet
+
+   private:
+    size_t rank_fused(size_t k, stap_candidate* best);
+    size_t rank_logits(size_t k, stap_candidate* best);
+    void fuse();
+    void begin_stages();
+    void keep_pace();
+    uint32_t take(uint32_t cache, uint32_t most);
+};
+
+constexpr uint32_t kSnapshotVersion = 3;  // also the seed of the hash at a snapshot's end
+std::vector<uint8_t> session_snapshot(const Session& session);
+std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, const uint8_t* data, size_t size);
+
+}  // namespace stap

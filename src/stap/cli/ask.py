@@ -1,0 +1,136 @@
+"""`stap predict`, `stap evaluate`, `stap demo`: what comes next, and who knows it best."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from stap import __version__, evaluate, registry, sources, terminal, usage
+from stap.cli import charts, tables
+from stap.cli.options import Json, Logs, Model, Name, Names, Ranker, Reader, reads_logs, write_json
+from stap.demo.person import LOG as DEMO_LOG
+from stap.demo.replay import moments
+from stap.errors import BadInput
+from stap.events import Corpus, clock, from_table
+from stap.files import fingerprint
+from stap.model.weights import model_file
+from stap.predictors.base import ForeseesUnseen, fresh
+from stap.weights import shipped
+from stap.windows import VOCABULARY
+
+ALL = ",".join(registry.USUAL)
+REPLAYED = 50_000  # usages: a life of them would take minutes, and what was years ago says little
+
+
+@reads_logs
+def evaluate_(
+    logs: Logs,
+    read: Reader,
+    predictors: Names = ALL,
+    model: Model = None,
+    ranker: Ranker = None,
+    protocol: Annotated[Literal["stream", "paper"], typer.Option(help="See docs/protocol.md.")] = "stream",
+    context: Annotated[
+        int | None, typer.Option(min=2, help="Events in a window of the paper protocol, if not the model's own L.")
+    ] = None,
+    longer_context: Annotated[
+        bool, typer.Option("--longer-context", help="Let it be longer than the model was trained for.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="What phi is drawn from, with the user.")] = 0,
+    by_user: Annotated[bool, typer.Option("--by-user", help="Print HR@1 of every user too.")] = False,
+    json: Json = None,
+) -> None:
+    """Score predictors on a log: HR@k and MRR@k, in percent, people apart and pooled.
+
+    Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
+    """
+    with terminal.progress("loading"):
+        makers = {name: registry.maker(name, model, ranker, protocol, seed) for name in predictors.split(",")}
+    terms = evaluate.Terms.of(makers.values(), context, longer_context)
+    corpus = read.people(logs)
+    if protocol == "paper":
+        _say_terms(corpus, terms, context is not None, "stap" in makers)
+    with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
+        result = evaluate.run(corpus, makers, protocol, terms, tick)
+    terminal.out.print(tables.evaluation(result))
+    if by_user:
+        terminal.out.print("", tables.by_user(result))
+    files = {
+        "model": model_file(model or shipped()) if "stap" in makers else None,
+        "ranker": ranker if "gbdt" in makers else None,
+    }
+    write_json({"version": __version__, "logs": logs, **_named(files), "seed": seed, **result}, json)
+
+
+def _say_terms(corpus: Corpus, terms: evaluate.Terms, given: bool, trained: bool) -> None:
+    whose = "as asked" if given else "the model's own L" if trained else "the paper's L"
+    terminal.note(f"note: windows of {terms.context} events, {whose}")
+    if left_out := int((corpus.app_counts > terms.vocabulary).sum()):
+        people = f"{left_out:,} of {len(corpus.users):,} users"
+        terminal.note(f"note: {people} left out: they have more than V = {terms.vocabulary} apps")
+
+
+def _named(files: dict[str, Path | None]) -> dict[str, Any]:
+    """Which files they were, so that nobody has to guess later."""
+    return {
+        name: None if path is None else {"file": str(path), "sha256": fingerprint(path)} for name, path in files.items()
+    }
+
+
+@reads_logs
+def predict(
+    logs: Logs,
+    read: Reader,
+    k: Annotated[int, typer.Option("-k", min=1, max=VOCABULARY, help="How many apps.")] = 5,
+    predictor: Name = "stap",
+    model: Model = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Rank the apps that come next, after the log's last event; and say how likely it is one never seen before.
+
+    Example: `stap predict my.parquet -k 3`
+    """
+    maker = registry.maker(predictor, model)
+    everything = read.people(logs)
+    if len(everything.users) > 1:
+        choose = f"choose one with --user ({usage.some(everything.users)})"
+        raise BadInput(", ".join(logs), "several users in it", choose)
+    corpus = everything.last(REPLAYED)
+    if len(corpus.app) < len(everything.app):
+        terminal.note(f"note: the last {REPLAYED:,} of {len(everything.app):,} usages were replayed")
+    asked = fresh(maker, corpus.users[0])
+    with terminal.progress("replaying", len(corpus.app)) as tick:
+        ranked = evaluate.rank_now(corpus, asked, k, tick)
+    unseen = asked.unseen() if isinstance(asked, ForeseesUnseen) else None
+    closed, when = corpus.apps[0][corpus.app[-1]], clock(corpus.end[-1])
+    if json:
+        after = {"app": closed, "action": "close", "time": when.isoformat()}
+        best = [{"app": name, "probability": probability} for name, probability in ranked]
+        terminal.out.print_json(data={"after": after, "ranking": best, "unseen": unseen}, ensure_ascii=True)
+    else:
+        terminal.say(f"after closing {closed}, {charts.clock_time(when)}:")
+        terminal.out.print(charts.ranking(ranked, unseen=unseen))
+
+
+def demo(
+    seconds: Annotated[float, typer.Option(help="How long the replay may take on a screen.", min=0)] = 8.0,
+    model: Model = None,
+) -> None:
+    """Replay four weeks of an invented person's phone: live top 5, then a table of all predictors.
+
+    Example: `stap demo --seconds 3`
+    """
+    corpus = from_table(sources.read([DEMO_LOG]).table)
+    makers = {name: registry.maker(name, model) for name in registry.USUAL}
+    with terminal.progress("replaying", len(corpus.app)) as tick:
+        played = list(moments(corpus, 0, fresh(makers["stap"], corpus.users[0]), tick=tick))
+    terminal.out.print(
+        f"Four weeks of a phone, {len(corpus.app):,} usages of {len(corpus.apps[0])} apps; `stap` predicts."
+    )
+    charts.replay(played, seconds)
+    with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
+        result = evaluate.run(corpus, makers, "stream", evaluate.Terms(), tick)
+    terminal.out.print(tables.evaluation(result))
+    terminal.out.print("Your own log: [bold]stap evaluate FILE[/] (docs: README.md)")

@@ -1,0 +1,106 @@
+"""`stap bench` and `stap study`: speed beside a peer, and accuracy on people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stap import terminal
+from stap.cli import tables
+from stap.cli.options import Json, Logs, Model, Ranker, Reader, load, reads_logs, write_json
+from stap.errors import BadInput
+from stap.model.weights import model_file
+from stap.studies import loggers as by_logger
+from stap.studies import numbers as by_numbers
+from stap.studies import people as by_people
+
+BENCHES = ("import", "windows", "stream", "training", "muon", "latency", "shipped")
+
+study = typer.Typer(no_args_is_help=True, help="Measure accuracy: who predicts whom how well, and what it depends on.")
+
+
+def bench(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(BENCHES)}.")], json: Json = None
+) -> None:
+    """Measure speed or memory beside a peer, in the same run.
+
+    Example: `stap bench import --json import.json`
+    """
+    if name not in BENCHES:
+        raise BadInput("stap bench", f"no benchmark {name!r}", f"choose one of {', '.join(BENCHES)}")
+    module = load(f"stap.bench.{name}s" if name == "import" else f"stap.bench.{name}")
+    terminal.note("measuring, without a bar: it would disturb, as other work on this machine does")
+    write_json(module.run(), json)
+
+
+@study.command("people")
+@reads_logs
+def people(
+    read: Reader,
+    data: Annotated[
+        list[str] | None, typer.Option("--data", metavar="LOG", help="What the runs were trained on; may be repeated.")
+    ] = None,
+    runs: Annotated[
+        list[Path] | None, typer.Option("--runs", metavar="RUN", help="A fold's folder; may be repeated.")
+    ] = None,
+    zero_shot: Annotated[
+        list[str] | None, typer.Option("--zero-shot", metavar="LOG", help="Other people, for --model; may be repeated.")
+    ] = None,
+    model: Model = None,
+    ranker: Ranker = None,
+    anew: Annotated[
+        int | None, typer.Option(min=2, metavar="USAGES", help="Also with everybody beginning anew so often.")
+    ] = None,
+    processes: Annotated[int, typer.Option(min=1, help="At the same time.")] = 2,
+    json: Json = None,
+) -> None:
+    """Every predictor on people nobody trained on, pooled over folds; or one model on all people of other logs.
+
+    Example: `stap study people --data phones.parquet --runs runs/fold1 --runs runs/fold2`,
+    `stap study people --zero-shot others.parquet --model model.safetensors --ranker gbdt.txt`
+    """
+    if bool(data) != bool(runs) or bool(zero_shot) != bool(model) or not (data or zero_shot):
+        why = "--data goes with --runs, and --zero-shot with --model"
+        raise BadInput("stap study people", why, "give both of one pair, or all four")
+    groups = {}
+    if data and runs:
+        groups["held out"] = by_people.held_out(read.people(data), runs)
+    if zero_shot and model:
+        groups["zero-shot"] = [by_people.Group(read.people(zero_shot), model_file(model), ranker)]
+    found = {title: by_people.run(members, anew, processes) for title, members in groups.items()}
+    for title, figures in found.items():
+        terminal.out.print(tables.people(title, figures))
+        if anew:
+            terminal.out.print(tables.anew(f"{title}, anew every {anew} usages", figures["anew"]))
+    write_json(found, json)
+
+
+@study.command("loggers")
+@reads_logs
+def loggers(logs: Logs, read: Reader, model: Model = None, json: Json = None) -> None:
+    """The same people seen by loggers that say less: does the model still beat the classics?
+
+    Example: `stap study loggers others.parquet`
+    """
+    write_json(by_logger.run(read.people(logs), model), json)
+
+
+@study.command("numbers")
+@reads_logs
+def numbers(logs: Logs, read: Reader, model: Model = None, json: Json = None) -> None:
+    """What smaller numbers, other strategies and less room for apps cost in accuracy.
+
+    Example: `stap study numbers others.parquet --model model.safetensors`
+    """
+    write_json(by_numbers.run(read.people(logs), model), json)
+
+
+@study.command("many-apps")
+def many_apps(json: Json = None) -> None:
+    """What more apps than virtual indices cost: an invented person and a model that is built, not trained.
+
+    Example: `stap study many-apps`
+    """
+    write_json(load("stap.studies.many_apps").run(), json)

@@ -1,0 +1,103 @@
+"""What several commands take, each declared once; and logs read the way these options say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import Signature, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stap import registry, sources, terminal, usage
+from stap.errors import extra
+from stap.events import Corpus, from_table
+from stap.files import replacing
+from stap.predictors import CLASSICAL
+
+Logs = Annotated[list[str], typer.Argument(metavar="LOG", help="Any log that `import` reads; - is standard input.")]
+Data = Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")]
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
+Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(registry.NAMES)}.")]
+Name = Annotated[str, typer.Option("--predictor", help=f"One of {', '.join((*CLASSICAL, 'stap'))}.")]
+Ranker = Annotated[Path | None, typer.Option("--ranker", metavar="FILE", help="The trees that `gbdt` predicts with.")]
+Model = Annotated[
+    Path | None,
+    typer.Option(
+        "--model", metavar="FILE|RUN", help="A model, or a run's folder: what `stap` predicts with instead of its own."
+    ),
+]
+Fold = Annotated[str | None, typer.Option("--fold", metavar="K/N", help="Hold out the K-th of N parts of the users.")]
+Always = Annotated[
+    list[str] | None,
+    typer.Option("--always", metavar="USER", help="Who trains in every fold; may be repeated, or comma-separated."),
+]
+View = Annotated[
+    list[str] | None,
+    typer.Option("--view", metavar="LOG", help="The same users as another logger saw them (`import --in-front`)."),
+]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads logs as the command line says, and tells the person what they should know about them."""
+
+    options: sources.Options
+    users: list[str]
+
+    def __call__(self, logs: Sequence[str], **how: Any) -> sources.Imported:
+        """`how`: further options of `sources.Options`, of this command alone."""
+        with terminal.progress("reading"):
+            read = sources.read(logs, replace(self.options, **how))
+        if self.users:
+            read = replace(read, table=usage.only_users(read.table, self.users, ", ".join(logs)))
+        skipped = (f"skipped {read.skipped:,} bad {'row' if read.skipped == 1 else 'rows'}",) if read.skipped else ()
+        for note in (*read.notes, *skipped):
+            terminal.note(f"note: {note}")
+        return read
+
+    def people(self, logs: Sequence[str]) -> Corpus:
+        return from_table(self(logs).table)
+
+
+def _reader(
+    format: Annotated[str | None, typer.Option(help=f"Do not guess: {', '.join(sources.FORMATS)}.")] = None,
+    zone: Annotated[str | None, typer.Option(help="Time zone of a log kept in UTC, e.g. Europe/Berlin.")] = None,
+    skip_bad_rows: Annotated[bool, typer.Option("--skip-bad-rows", help="Leave bad rows out and count them.")] = False,
+    keep_system: Annotated[bool, typer.Option("--keep-system", help="Keep launchers and system UI.")] = False,
+    users: Annotated[
+        list[str] | None,
+        typer.Option("--users", "--user", metavar="USER", help="Only these; may be repeated, or comma-separated."),
+    ] = None,
+) -> Reader:
+    return Reader(sources.Options(format, zone, skip_bad_rows, keep_system), users or [])
+
+
+def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
+    """For a command that asks for `read: Reader`: it takes the options above, and gets the reader made of them."""
+    own, shared = (dict(signature(function, eval_str=True).parameters) for function in (command, _reader))
+    del own["read"]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        command(read=_reader(**{name: given.pop(name) for name in shared}), **given)
+
+    run.__signature__ = Signature([*own.values(), *shared.values()])  # type: ignore[attr-defined]
+    return run
+
+
+def load(module: str) -> Any:
+    """One of our modules that needs torch or LightGBM, which takes seconds to import."""
+    with terminal.progress("loading"):
+        return extra(module)
+
+
+def write_json(figures: dict[str, Any], path: Path | None) -> None:
+    """What was printed, for programs; nothing where nobody asked."""
+    if path is not None:
+        with replacing(path) as draft:
+            draft.write_text(json.dumps(figures, indent=1) + "\n")
+        terminal.note(f"wrote {path}")

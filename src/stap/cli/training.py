@@ -1,0 +1,141 @@
+"""`stap train`, `rival`, `adapt`, `export`: models, from logs to files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from stap import terminal, usage
+from stap.cli import tables
+from stap.cli.options import Always, Data, Fold, Logs, Model, Reader, View, load, reads_logs
+from stap.errors import BadInput
+from stap.events import Corpus
+from stap.model import export as model_export
+from stap.model.weights import model_file
+from stap.train import presets
+from stap.train.people import hold_out
+from stap.train.presets import WITHOUT
+from stap.weights import shipped
+
+Run = Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")]
+
+
+@reads_logs
+def train(
+    data: Data,
+    read: Reader,
+    out: Run,
+    preset: Annotated[
+        Literal["shipped", "paper", "small", "tiny"] | None,
+        typer.Option(
+            help="Where the settings come from (small). shipped: the model that ships; paper: the paper's; small: its "
+            "idea on two cores; tiny: for tests, takes seconds and learns nothing worth using."
+        ),
+    ] = None,
+    without: Annotated[str | None, typer.Option(metavar="PART", help=f"Leave one out: {', '.join(WITHOUT)}.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="TOML that changes settings.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out; its own config.toml counts.")
+    ] = False,
+    start_or_resume: Annotated[
+        bool, typer.Option("--start-or-resume", help="Go on if there is a run, begin one if not: for clusters.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of split, weights, people, order and phi.")] = None,
+    fold: Fold = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="A:B[:C]", help="Training : validation : testing, by user, e.g. 7:1:2.")
+    ] = None,
+    always: Always = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data (not of `shipped`).")] = None,
+    view: View = None,
+) -> None:
+    """Train a model on people's logs into a run folder; needs `pip install 'stap[train]'`.
+
+    Example: `stap train --data phones.parquet --out runs/a --preset small`
+    """
+    begin = "either" if start_or_resume else "resume" if resume else "new"
+    given: dict[str, Any] = {"seed": seed, "fold": fold, "epochs": epochs, "split": presets.parse_split(split)}
+    settings = presets.settle(out, begin, preset, config, without, given | {"always": usage.names(always)})
+    run = load("stap.train.run")
+    people = read.people(data)
+    run.train(people, settings, out, ", ".join(data), begin, _view(view, people, read))
+
+
+@reads_logs
+def rival(
+    data: Data,
+    read: Reader,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The trees, as LightGBM's text.")],
+    fold: Fold = None,
+    always: Always = None,
+    view: View = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the folds, the positions and the trees.")] = 0,
+) -> None:
+    """Train `gbdt`, boosted trees on the same evidence as the model; needs `pip install 'stap[train]'`.
+
+    Example: `stap rival --data phones.parquet --fold 1/5 --out gbdt.txt`, then
+    `stap evaluate others.parquet --predictors blend,gbdt --ranker gbdt.txt`
+    """
+    trees = load("stap.train.rival")
+    people = read.people(data)
+    training, _ = hold_out(people, fold or "", seed, usage.names(always) or [])
+    seen = _view(view, people, read)
+    with terminal.progress("growing trees", trees.TREES) as tick:
+        trees.train(training, out, seed, tick=tick, view=seen)
+    terminal.say(f"wrote {out}, trained on {len(training.users):,} users")
+
+
+def _view(logs: list[str] | None, people: Corpus, read: Reader) -> Corpus | None:
+    """The same users as another logger saw them."""
+    if not logs:
+        return None
+    seen = Reader(read.options, []).people(logs)
+    if not set(seen.users) & set(people.users):
+        why = f"none of its users, e.g. {seen.users[0]!r}, is in --data"
+        raise BadInput("--view", why, "give another log of the same users")
+    return seen
+
+
+@reads_logs
+def adapt(
+    logs: Logs,
+    read: Reader,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The adapted model.")],
+    model: Model = None,
+) -> None:
+    """Fine-tune the shipped model to one person, here and privately; needs `pip install 'stap[train]'`.
+
+    The last 30 % of the log are held back. Only where the adapted model is better on them is it written.
+
+    Example: `stap adapt my-phone.csv -o my.safetensors`, then `stap predict my-phone.csv --model my.safetensors`
+    """
+    adaptation = load("stap.train.adapt")
+    where, start = ", ".join(logs), model_file(model or shipped())
+    corpus = read.people(logs)
+    with terminal.progress("learning", adaptation.STEPS) as tick:
+        proof = adaptation.adapt(start, corpus, out, where, tick)
+    terminal.out.print(tables.proof(proof))
+    if not proof.helps:
+        raise BadInput(where, "the adapted model is not surely better on its tail", "keep the shipped one")
+    terminal.note(f"wrote {out}")
+
+
+def export(
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN|FILE", help="A run's folder (its best model) or a model file.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Where it goes.")],
+    dtype: Annotated[Literal["fp32", "fp16", "int8"], typer.Option(help="Of the large matrices.")] = "fp32",
+    format: Annotated[
+        Literal["safetensors", "onnx"], typer.Option(help="onnx has the cache as inputs and outputs.")
+    ] = ("safetensors"),
+) -> None:
+    """Write a model as a smaller file for the engine, or as ONNX.
+
+    Example: `stap export runs/a -o model.safetensors --dtype int8`
+    """
+    with terminal.progress("writing"):
+        model_export.export(source, out, dtype, format)
+    terminal.say(f"wrote {out}, {out.stat().st_size / 1e6:.1f} MB")

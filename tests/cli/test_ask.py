@@ -1,0 +1,238 @@
+"""What comes next, and who knows it best."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from cli.made import ROW, call, stap, write
+from stap import __version__
+from stap.demo.person import LOG
+from stap.model import weights
+from stap.model.config import ModelConfig
+from stap.model.transformer import Transformer
+
+
+def test_evaluate_prints_a_table_and_writes_the_json(log: Path, tmp_path: Path) -> None:
+    """Mail Chat Mail: two labels; after Mail nothing else is known (miss), after Chat it is back to Mail (hit)."""
+    scores = tmp_path / "scores.json"
+    done = stap("evaluate", log, "--predictors", "mru,previous", "--json", scores)
+    assert done.returncode == 0, done.stderr
+    assert "previous" in done.stdout
+    result = json.loads(scores.read_text())
+    assert result["protocol"] == "stream"
+    assert result["predictors"]["previous"]["pooled"] == {
+        "n": 2, "HR@1": 50.0, "HR@3": 50.0, "HR@5": 50.0, "MRR@3": 50.0, "MRR@5": 50.0
+    }  # fmt: skip
+    assert result["predictors"]["mru"]["users"]["u"]["HR@1"] == 0.0
+
+
+def test_predict(log: Path) -> None:
+    done = stap("predict", log, "-k", "2", "--predictor", "previous", "--json")
+    assert [row["app"] for row in json.loads(done.stdout)["ranking"]] == ["Chat"]
+    assert json.loads(done.stdout)["unseen"] is None, "a classical predictor knows nothing of unseen apps"
+
+
+def test_predict_with_the_shipped_model(log: Path) -> None:
+    """After Mail Chat Mail only Chat can be ranked; the rest is for an app never seen before."""
+    answer = json.loads(stap("predict", log, "--json").stdout)
+    (best,) = answer["ranking"]
+    assert best["app"] == "Chat"
+    assert best["probability"] + answer["unseen"] == pytest.approx(1.0, abs=1e-5)
+    shown = stap("predict", log).stdout
+    assert "1. Chat" in shown
+    assert f"{100 * answer['unseen']:.1f} %" in next(line for line in shown.splitlines() if "never seen before" in line)
+
+
+def test_a_model_of_ones_own_replaces_the_shipped_one(log: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.safetensors"
+    config = ModelConfig(vocabulary=20, context=16, dim=16, layers=1, heads=2, hidden=8)
+    weights.save(Transformer(config), own)
+    answer = json.loads(stap("predict", log, "--json", "--model", own).stdout)
+    assert answer["unseen"] == 0, "a pure model"
+    assert {row["app"] for row in answer["ranking"]} == {"Mail", "Chat"}
+    for command in ("demo", "evaluate"):
+        done = stap(command, *([log] if command == "evaluate" else []), "--model", tmp_path / "none")
+        assert done.returncode == 2
+        assert "No such file" in done.stderr
+
+
+@pytest.mark.parametrize("protocol", ["stream", "paper"])
+def test_evaluate_has_the_shipped_model_beside_the_classical_ones(protocol: str, tmp_path: Path) -> None:
+    scores, some = tmp_path / "scores.json", tmp_path / "some.csv"
+    some.write_text("".join(LOG.read_text().splitlines(keepends=True)[:301]))
+    done = stap("evaluate", some, "--protocol", protocol, "--context", "128", "--json", scores)
+    assert done.returncode == 0, done.stderr
+    entries = json.loads(scores.read_text())["predictors"]
+    assert list(entries) == ["mfu", "mru", "previous", "markov", "ppm", "blend", "stap"]
+    assert len({entry["pooled"]["n"] for entry in entries.values()}) == 1
+    assert entries["stap"]["pooled"]["HR@3"] > entries["mfu"]["pooled"]["HR@3"]
+
+
+def test_demo_shows_a_ranking_and_the_table() -> None:
+    done = stap("demo")
+    assert done.returncode == 0, done.stderr
+    assert "next?" in done.stdout
+    for name in ("mfu", "mru", "previous", "markov", "ppm", "blend", "stap"):
+        assert f"\n{name} " in done.stdout
+    assert "`stap` predicts" in done.stdout
+
+
+def test_a_log_in_which_nothing_can_be_scored(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("user,app,start,end\n" + ROW)
+    done = stap("evaluate", tmp_path / "one.csv")
+    assert done.returncode == 2
+    assert "nothing to score" in done.stderr
+
+
+def model_file(path: Path, vocabulary: int = 20, evidence: int = 0) -> Path:
+    """A model for windows of 16 events."""
+    weights.save(Transformer(ModelConfig(vocabulary, 16, 16, layers=1, heads=2, hidden=8, evidence=evidence)), path)
+    return path
+
+
+def several(path: Path) -> Path:
+    """u and v have 3 apps each, w has 230."""
+    few = [(user, app) for user in "uv" for app in "abcab" * 8]
+    return write(path, *few, *(("w", f"app {number % 230}") for number in range(240)))
+
+
+def test_the_paper_protocol_cuts_windows_as_the_model_was_trained_and_says_so(tmp_path: Path) -> None:
+    log, model = several(tmp_path / "log.csv"), model_file(tmp_path / "m.safetensors")
+    done = call("evaluate", log, "--users", "u,v", "--protocol", "paper", "--model", model, "--json", tmp_path / "json")
+    assert done.exit_code == 0, done.output
+    assert "windows of 16 events, the model's own L" in done.stderr
+    assert json.loads((tmp_path / "json").read_text())["context"] == 16
+    alone = call("evaluate", log, "--users", "u,v", "--protocol", "paper", "--predictors", "mru,ppm")
+    assert "windows of 4096 events, the paper's L" in alone.stderr
+
+
+def test_a_context_beyond_the_model_s_has_to_be_asked_for_twice(tmp_path: Path) -> None:
+    log, model = several(tmp_path / "log.csv"), model_file(tmp_path / "m.safetensors")
+    words = ("evaluate", log, "--users", "u", "--predictors", "stap", "--protocol", "paper", "--model", model)
+    refused = call(*words, "--context", "32")
+    assert "32 events, but the model was trained for 16; use at most 16, or add --longer-context" in str(
+        refused.exception
+    )
+    for more in (("--context", "32", "--longer-context"), ("--context", "8")):
+        done = call(*words, *more)
+        assert done.exit_code == 0, done.output
+        assert f"windows of {more[1]} events, as asked" in done.stderr
+
+
+def test_an_odd_context_is_one_clear_line() -> None:
+    done = stap("evaluate", LOG, "--protocol", "paper", "--predictors", "mru", "--context", "15")
+    assert (done.returncode, done.stderr) == (2, "stap: --context: 15 is odd, and a usage is two events; use 16\n")
+
+
+def test_who_has_more_apps_than_v_is_left_out_and_counted(tmp_path: Path) -> None:
+    log, scores = several(tmp_path / "log.csv"), tmp_path / "scores.json"
+    words = ("evaluate", log, "--protocol", "paper", "--json", scores, "--predictors")
+    done = call(*words, "mru")
+    assert "1 of 3 users left out: they have more than V = 200 apps" in done.stderr
+    assert json.loads(scores.read_text())["users left out"] == ["w"]
+    model = model_file(tmp_path / "roomy.safetensors", vocabulary=256)
+    roomy = call(*words, "mru,stap", "--model", model)
+    assert roomy.exit_code == 0, roomy.output
+    assert "left out" not in roomy.stderr
+    result = json.loads(scores.read_text())
+    assert result["users left out"] == []
+    assert "w" in result["predictors"]["stap"]["users"]
+    assert call("evaluate", log, "--predictors", "mru", "--json", scores).exit_code == 0
+    assert json.loads(scores.read_text())["users left out"] == [], "stream has room for everybody"
+
+
+def test_the_json_says_what_was_measured_with_what(tmp_path: Path) -> None:
+    log, run, scores = several(tmp_path / "log.csv"), tmp_path / "run", tmp_path / "scores.json"
+    run.mkdir()
+    model = model_file(run / "best.safetensors")
+    words = ("evaluate", log, "--users", "u", "--predictors", "mru,stap", "--json", scores, "--seed", "7")
+    assert call(*words, "--model", run).exit_code == 0
+    result = json.loads(scores.read_text())
+    assert result["logs"] == [str(log)]
+    assert result["model"] == {"file": str(model), "sha256": sha256(model.read_bytes()).hexdigest()[:16]}
+    assert (result["ranker"], result["protocol"], result["context"]) == (None, "stream", None)
+    assert (result["seed"], result["version"]) == (7, __version__)
+    assert call("evaluate", log, "--predictors", "mru", "--json", scores).exit_code == 0
+    assert json.loads(scores.read_text())["model"] is None, "none took part"
+
+
+@pytest.mark.parametrize("evidence", [0, 8])
+@pytest.mark.parametrize("protocol", ["stream", "paper"])
+def test_another_seed_is_another_phi_in_both_protocols(protocol: str, evidence: int, tmp_path: Path) -> None:
+    log, model = several(tmp_path / "log.csv"), model_file(tmp_path / "m.safetensors", evidence=evidence)
+    words = ("evaluate", log, "--users", "u,v", "--predictors", "stap", "--protocol", protocol, "--model", model)
+
+    def scores(seed: int) -> dict[str, float]:
+        done = call(*words, "--seed", str(seed), "--json", tmp_path / "scores.json")
+        assert done.exit_code == 0, done.output
+        pooled: dict[str, float] = json.loads((tmp_path / "scores.json").read_text())["predictors"]["stap"]["pooled"]
+        return pooled
+
+    assert scores(1) == scores(1)
+    assert any(scores(seed) != scores(1) for seed in (2, 3, 4)), "an untrained model likes some indices more"
+
+
+def test_predict_names_the_last_event(log: Path) -> None:
+    done = call("predict", log, "--predictor", "previous")
+    assert done.stdout.splitlines()[0] == "after closing Mail, Wed 1 May 2024 09:01:"
+    after = json.loads(call("predict", log, "--predictor", "previous", "--json").stdout)["after"]
+    assert after == {"app": "Mail", "action": "close", "time": "2024-05-01T09:01:00"}
+
+
+def test_predict_replays_no_more_than_the_last_usages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stap.cli.ask.REPLAYED", 3)
+    log = write(tmp_path / "log.csv", *(("u", app) for app in "abcde"))
+    done = call("predict", log, "--predictor", "mru", "--json", "-k", "9")
+    assert [row["app"] for row in json.loads(done.stdout)["ranking"]] == ["e", "d", "c"]
+    assert "the last 3 of 5 usages were replayed" in done.stderr
+    monkeypatch.setattr("stap.cli.ask.REPLAYED", 5)
+    assert not call("predict", log, "--predictor", "mru").stderr
+
+
+@pytest.mark.slow
+def test_predict_ends_soon_on_a_million_apps(tmp_path: Path) -> None:
+    log = write(tmp_path / "log.parquet", *(("u", f"app {number}") for number in range(1_000_000)))
+    done = stap("predict", log)  # within the limit that `stap` has
+    assert done.returncode == 0, done.stderr
+    assert "the last 50,000 of 1,000,000 usages" in done.stderr
+
+
+def test_predict_wants_one_user_and_names_some(tmp_path: Path) -> None:
+    for users, said in (("abcde", "(a, b, c, d, e)"), ("abcdef", "(a, b, c, d, e, ...)")):
+        log = write(tmp_path / "log.csv", *((user, app) for user in users for app in "xy"))
+        assert str(call("predict", log).exception).endswith(f"several users in it; choose one with --user {said}")
+
+
+def test_names_with_commas_and_several_users(tmp_path: Path) -> None:
+    log = write(tmp_path / "log.csv", *((user, app) for user in ("Ann, 1", "b", "c") for app in "xyx"))
+    one = call("predict", log, "--user", "Ann, 1", "--predictor", "previous")
+    assert one.exit_code == 0, one.exception
+    some = call("evaluate", log, "--users", "Ann, 1", "--users", "b,c", "--predictors", "mru", "--by-user")
+    for user in ("Ann, 1", "b", "c"):
+        assert f"\n{user} " in some.stdout
+
+
+EVIL = "\x1b[31mred\u202eelif"
+
+
+def test_names_that_would_command_the_terminal_are_spelled_out(tmp_path: Path) -> None:
+    log = write(tmp_path / "log.parquet", *(("u" + EVIL, app) for app in ("a", EVIL, "b", EVIL)))
+    shown = (
+        call("predict", log, "--predictor", "mru"),
+        call("evaluate", log, "--predictors", "mru", "--by-user"),
+        call("describe", log, "--figure", tmp_path / "figure.png"),
+        call("import", log, "-o", tmp_path / "out.parquet"),
+    )
+    for done in shown:
+        assert done.exit_code == 0, done.exception
+        assert not {"\x1b", "\u202e"} & set(done.output)
+    assert all("\\x1b[31mred\\u202eelif" in done.output for done in shown[:3])
+    wrong = stap("predict", log, "--user", "nobody")
+    assert "the users are u\\x1b[31mred\\u202eelif" in wrong.stderr
+    answer = call("predict", log, "--predictor", "mru", "--json").stdout
+    assert answer.isascii()
+    assert json.loads(answer)["after"]["app"] == EVIL

@@ -1,0 +1,97 @@
+"""docs/format.md tells the truth: a snapshot read by its rules alone, down to the last byte."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stap import _engine
+from stap.engine import EngineModel, Settings
+from stap.model.config import ModelConfig
+
+from .reference import person, saved, sharp
+
+PURE = ModelConfig(vocabulary=20, context=64, dim=24, layers=2, heads=3, hidden=20)
+EVIDENT = ModelConfig(vocabulary=20, context=64, dim=24, layers=2, heads=3, hidden=20, evidence=8)
+
+
+class Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def get(self, kinds: str) -> tuple[Any, ...]:
+        values = struct.unpack_from("<" + kinds, self.data, self.at)
+        self.at += struct.calcsize("<" + kinds)
+        return values
+
+    def text(self) -> str:
+        (size,) = self.get("I")
+        return bytes(self.get(f"{size}B")).decode()
+
+    def length(self) -> int:
+        return int(self.get("Q")[0])
+
+
+def read_phi(reader: Reader) -> dict[str, int]:
+    reader.get(f"{reader.get('I')[0]}H")
+    indices = {}
+    for _ in range(reader.get("I")[0]):
+        index, _last_use = reader.get("HQ")
+        indices[reader.text()] = index
+    reader.get("Q")
+    return indices
+
+
+def read_cache(reader: Reader, config: ModelConfig, value: str) -> None:
+    (taken, _origin), padded = reader.get("Id"), -(-config.head_dim // 32) * 32
+    for start in range(0, taken, min(256, config.context)):
+        rows = min(taken - start, min(256, config.context))
+        reader.get(f"{rows}H")
+        for _ in range(config.layers * config.heads):
+            reader.get(f"{2 * rows * padded}{value}")
+            reader.get(f"{2 * rows}f" if value == "b" else "")
+
+
+def read_evidence(reader: Reader) -> list[str]:
+    names = []
+    for _ in range(reader.length()):
+        names.append(reader.text())
+        reader.get("3I3Q6d5d5d24d")
+    assert sorted(reader.get(f"{len(names)}I")) == list(range(len(names)))
+    for _generation in range(4 * 2):
+        for _ in range(reader.length()):
+            reader.get("Qdd")
+            reader.get("IId" * reader.length())
+    reader.get("9d20d16d80d10I")
+    usages = reader.get("I3QIi8dIB")[1]
+    assert usages > 100
+    return names
+
+
+@pytest.mark.parametrize("config", [PURE, EVIDENT])
+@pytest.mark.parametrize(("cache", "value"), [("fp32", "f"), ("fp16", "e"), ("int8", "b")])
+def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig, cache: str, value: str) -> None:
+    predictor = EngineModel(saved(sharp(config), tmp_path)).predictor(Settings(cache=cache))  # type: ignore[arg-type]
+    events = person(300, 40)
+    for event in events:
+        predictor.observe(event)
+    predictor.rank(1)
+    predictor.catch_up(1000)
+    reader = Reader(predictor.snapshot())
+    assert bytes(reader.get("8B")) == b"STAPSNAP"
+    version, _, _, _, _, context, steps, ranked, answered = reader.get("IQBBBIQQQ")
+    assert (version, context, steps, ranked, answered) == (3, config.context, 300, 300, 300)
+    assert list(reader.get(f"{config.vocabulary}f")) == predictor.logits().tolist()
+    reader.get(f"{config.dim}f")
+    assert read_phi(reader) == {app: i for app in {e.app for e in events} if (i := predictor.index(app)) is not None}
+    times = [reader.get(f"dfHBB{len(_engine.MOMENT)}f")[0] for _ in range(min(steps, context))]
+    assert sorted(times) == [event.minutes for event in events[-context:]]
+    for _ in range(2):
+        read_cache(reader, config, value)
+    if config.evidence:
+        assert set(read_evidence(reader)) == {event.app for event in events}
+    reader.get("Q")
+    assert reader.at == len(reader.data)
