@@ -60,6 +60,19 @@ nb::dict constants() {
     out["MOST_SURPRISE"] = kMostSurprise;
     out["TINY"] = kTiny;
     out["LEAST"] = kLeast;
+    // Returns.
+    out["PAUSES"] = tuple(kPauses);
+    out["USUAL"] = tuple(kUsualReturns);
+    out["STRENGTH"] = tuple(kUsualStrength);
+    out["WHENEVER_USUAL"] = kWheneverUsual;
+    out["WHENEVER_STRENGTH"] = kWheneverStrength;
+    out["RETURN_FADE"] = kReturnFade;
+    out["OWN_FADE"] = kOwnReturnFade;
+    out["OWN"] = kOwnReturns;
+    out["HOURLY"] = kHourlyReturns;
+    out["START"] = tuple(kReturnWeights);
+    out["RATE"] = kReturnRate;
+    out["SURE"] = kSure;
     // The model.
     out["LIMITS"] = limits();
     out["CLIP"] = kClip;

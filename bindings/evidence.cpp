@@ -19,53 +19,80 @@ namespace {
 template <typename T>
 using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-nb::tuple now(const Evidence& evidence, uint32_t k) {
+// k likeliest apps of an outlook: names, statistics, ranks of recency; and the moment.
+nb::tuple listed(const Evidence& evidence, const Outlook& outlook, uint32_t k) {
     std::vector<uint32_t> places;
-    if (!evidence.blend().apps.empty()) evidence.blend().candidates(k, places);
+    if (!evidence.blend().apps.empty()) evidence.blend().candidates(outlook, k, places);
     auto statistics = array<float, 2>({places.size(), kStatistics}, 0);
     auto rank = array<int32_t, 1>({places.size()}, 0);
     auto moment = array<float, 1>({kMomentValues}, 0);
     nb::list names;
     for (size_t i = 0; i < places.size(); ++i) {
-        evidence.statistics(places[i], statistics.data() + i * kStatistics);
+        evidence.statistics(outlook, places[i], statistics.data() + i * kStatistics);
         const Blend::App& app = evidence.blend().apps[places[i]];
         rank.data()[i] = int32_t(app.rank);
         names.append(nb::str(app.name.data(), app.name.size()));
     }
-    evidence.moment(moment.data());
+    evidence.moment(outlook, moment.data());
     return nb::make_tuple(names, statistics, rank, moment);
 }
 
-// One person's usages at once: after every usage's close (or, where `at_open`, its open) the k likeliest candidates.
-// App codes count by first use, so a code is the place of its app until places are given on.
-nb::tuple table(Column<int32_t> app, Column<double> start, Column<double> end, Column<bool> at_open, uint32_t k) {
+nb::tuple now(const Evidence& evidence, uint32_t k) { return listed(evidence, evidence.now(), k); }
+
+nb::tuple at(const Evidence& evidence, uint32_t k, double minutes, double hour) {
+    Outlook outlook;
+    if (evidence.blend().apps.empty()) return listed(evidence, outlook, k);
+    const bool whenever = minutes == STAP_WHENEVER;
+    evidence.look(whenever ? Asked{Asked::kWhenever, 0, 0} : Asked{Asked::kLaunch, minutes, hour}, outlook);
+    return listed(evidence, outlook, k);
+}
+
+// Where a usage's question is asked: after its open, after its close, at the next launch, or after its close but of
+// the next launch, whenever it comes. (The first two are of the next other app.)
+enum Position : int8_t { kAtOpen, kAtClose, kAtLaunch, kAtWhenever };
+
+// One person's usages at once: at every usage's position the k likeliest candidates and the moment; and the moment
+// after each event. App codes count by first use, so a code is the place of its app until places are given on.
+nb::tuple table(Column<int32_t> app, Column<double> start, Column<double> end, Column<int8_t> position, uint32_t k) {
     const size_t n = app.shape(0);
     auto code = array<int32_t, 2>({n, k}, -1);
     auto statistics = array<float, 3>({n, k, kStatistics}, 0);
     auto rank = array<uint8_t, 2>({n, k}, 0);
     auto moment = array<float, 3>({n, 2, kMomentValues}, 0);
+    auto asked = array<float, 2>({n, kMomentValues}, 0);
     {
         nb::gil_scoped_release release;
         Evidence evidence;
+        Outlook later;
         std::vector<uint32_t> places;
         for (size_t i = 0; i < n; ++i) {
             const std::string name = std::to_string(app.data()[i]);
+            const int8_t where = position.data()[i];
             for (const bool open : {true, false}) {
                 const double minutes = open ? start.data()[i] : end.data()[i];
                 evidence.observe(name, open ? STAP_OPEN : STAP_CLOSE, minutes, stap_hour_of_day(minutes));
-                evidence.moment(moment.data() + (2 * i + !open) * kMomentValues);
-                if (at_open.data()[i] != open) continue;
-                evidence.blend().candidates(k, places);
+                evidence.moment(evidence.now(), moment.data() + (2 * i + !open) * kMomentValues);
+                if (open != (where == kAtOpen)) continue;
+                const Outlook* outlook = &evidence.now();
+                if (where == kAtWhenever || (where == kAtLaunch && i + 1 < n)) {
+                    Asked question{Asked::kWhenever, 0, 0};
+                    if (where == kAtLaunch)
+                        question = {Asked::kLaunch, start.data()[i + 1], stap_hour_of_day(start.data()[i + 1])};
+                    evidence.look(question, later);
+                    outlook = &later;
+                }
+                evidence.moment(*outlook, asked.data() + i * kMomentValues);
+                evidence.blend().candidates(*outlook, k, places);
                 for (size_t j = 0; j < places.size(); ++j) {
                     const Blend::App& candidate = evidence.blend().apps[places[j]];
                     code.data()[i * k + j] = std::stoi(candidate.name);
                     rank.data()[i * k + j] = uint8_t(std::min(candidate.rank, 255u));
-                    evidence.statistics(places[j], statistics.data() + (i * k + j) * kStatistics);
+                    evidence.statistics(*outlook, places[j], statistics.data() + (i * k + j) * kStatistics);
                 }
             }
         }
     }
-    return nb::make_tuple(code, statistics, rank, moment);
+    return nb::make_tuple(code, statistics, rank, moment, asked);
 }
 
 }  // namespace
@@ -79,6 +106,8 @@ void bind_evidence(nb::module_& m) {
                 e.observe(app, action, minutes, hour);
             },
             nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
-        .def("now", &now, nb::arg("k"));
-    m.def("evidence_table", &table, nb::arg("app"), nb::arg("start"), nb::arg("end"), nb::arg("at_open"), nb::arg("k"));
+        .def("now", &now, nb::arg("k"))
+        .def("at", &at, nb::arg("k"), nb::arg("minutes"), nb::arg("hour"));
+    m.def("evidence_table", &table, nb::arg("app"), nb::arg("start"), nb::arg("end"), nb::arg("position"),
+          nb::arg("k"));
 }

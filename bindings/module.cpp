@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -80,16 +81,30 @@ void observe(Session& session, std::string_view app, int action, double minutes,
     check(stap_session_observe(session.handle, app.data(), app.size(), action, minutes, hour));
 }
 
-nb::list rank(Session& session, size_t k) {
-    size_t count = 0;
-    const size_t most = std::min(k, session.best.size());
-    check_unlocked([&] { return stap_session_rank(session.handle, most, session.best.data(), &count); });
+nb::list listed(const Session& session, size_t count) {
     nb::list ranking;
     for (size_t i = 0; i < count; ++i) {
         const stap_candidate& c = session.best[i];
         ranking.append(nb::make_tuple(nb::str(c.app, c.length), double(c.probability)));
     }
     return ranking;
+}
+
+nb::list rank(Session& session, size_t k) {
+    size_t count = 0;
+    const size_t most = std::min(k, session.best.size());
+    check_unlocked([&] { return stap_session_rank(session.handle, most, session.best.data(), &count); });
+    return listed(session, count);
+}
+
+nb::tuple rank_at(Session& session, size_t k, double minutes, double hour) {
+    size_t count = 0;
+    float unseen = 0;
+    const size_t most = std::min(k, session.best.size());
+    check_unlocked([&] {
+        return stap_session_rank_at(session.handle, minutes, hour, most, session.best.data(), &count, &unseen);
+    });
+    return nb::make_tuple(listed(session, count), double(unseen));
 }
 
 double unseen(Session& session) {
@@ -179,6 +194,7 @@ NB_MODULE(_engine, m) {
     nb::class_<Session>(m, "Session")
         .def("observe", &observe, nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
         .def("rank", &rank, nb::arg("k"))
+        .def("rank_at", &rank_at, nb::arg("k"), nb::arg("minutes"), nb::arg("hour"))
         .def("unseen", &unseen)
         .def("logits", &logits)
         .def("index", &index_of, nb::arg("app"))

@@ -50,6 +50,7 @@ enum { STAP_CLOSE = 0, STAP_OPEN = 1 };
 enum { STAP_MOST_APP_BYTES = 4096 };
 #define STAP_NO_INDEX UINT32_MAX
 #define STAP_MOST_MINUTES 1e12 /* either side of zero: two million years */
+#define STAP_WHENEVER 1e300    /* instead of minutes: nobody knows when */
 
 /* (Where an enumeration comes in from a caller it is declared int: any value may come, and wrong ones are refused.) */
 
@@ -133,6 +134,13 @@ STAP_API stap_status stap_session_observe(stap_session* session, const char* app
  * probabilities are a softmax over the virtual indices that apps hold. A model with evidence ranks also apps that hold
  * none, never the one that was opened last; its probabilities sum to 1 together with that of stap_session_unseen. */
 STAP_API stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count);
+
+/* The same, asked at a moment: somebody looks at the screen, and an app is launched now, or whenever it comes
+ * (minutes = STAP_WHENEVER). The app that was opened last is among the candidates: it may be opened again. `unseen`
+ * (may be NULL): how likely it is an app never seen before. Asking changes nothing. A pure model answers as
+ * stap_session_rank does. */
+STAP_API stap_status stap_session_rank_at(stap_session* session, double minutes, double hour, size_t k,
+                                          stap_candidate* best, size_t* count, float* unseen);
 
 /* How likely an app never seen before comes next ("none of these"); 0 for a model without evidence. */
 STAP_API stap_status stap_session_unseen(stap_session* session, float* probability);

@@ -69,6 +69,8 @@ std::unique_ptr<Session> make_session(const stap_model* model, const stap_option
                                      Phi(config.vocabulary, limit, o.seed));
 }
 
+bool is_time(double minutes, double hour) { return std::fabs(minutes) <= STAP_MOST_MINUTES && hour >= 0 && hour < 24; }
+
 }  // namespace
 
 extern "C" {
@@ -148,13 +150,26 @@ stap_status stap_session_observe(stap_session* session, const char* app, size_t 
     if (!session || !app) return STAP_ERROR_ARGUMENT;
     if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
     if (action != STAP_OPEN && action != STAP_CLOSE) return STAP_ERROR_ACTION;
-    if (!(std::fabs(minutes) <= STAP_MOST_MINUTES) || !(hour >= 0 && hour < 24)) return STAP_ERROR_TIME;
+    if (!is_time(minutes, hour)) return STAP_ERROR_TIME;
     return guarded([&] { session->person->observe({app, length}, action, minutes, hour); });
 }
 
 stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count) {
     if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
     return guarded([&] { *count = session->person->rank(k, best); });
+}
+
+stap_status stap_session_rank_at(stap_session* session, double minutes, double hour, size_t k, stap_candidate* best,
+                                 size_t* count, float* unseen) {
+    if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
+    const bool whenever = minutes == STAP_WHENEVER;
+    if (!whenever && !is_time(minutes, hour)) return STAP_ERROR_TIME;
+    return guarded([&] {
+        double share = 0;
+        const Asked asked = whenever ? Asked{Asked::kWhenever, 0, 0} : Asked{Asked::kLaunch, minutes, hour};
+        *count = session->person->rank_at(asked, k, best, share);
+        if (unseen) *unseen = float(share);
+    });
 }
 
 stap_status stap_session_unseen(stap_session* session, float* probability) {

@@ -16,15 +16,22 @@ STATISTICS: tuple[str, ...]  # names of what is said of every app
 MOMENT: tuple[str, ...]  # names of what is said of the moment
 CONSTANTS: dict[str, Any]  # that Python's own definitions have to agree with
 
+Listed = tuple[list[str], NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]]
+
 class Evidence:
     def observe(self, app: str, action: int, minutes: float, hour: float) -> None: ...
-    def now(self, k: int) -> tuple[list[str], NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]]:
+    def now(self, k: int) -> Listed:
         """The k likeliest apps by the blend: names, statistics (k, F), recency ranks (k,); and the moment (M,)."""
+    def at(self, k: int, minutes: float, hour: float) -> Listed:
+        """The same for a launch at that time, or WHENEVER; the current app is among them."""
 
 def evidence_table(
-    app: NDArray[np.int32], start: NDArray[np.float64], end: NDArray[np.float64], at_open: NDArray[np.bool_], k: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8], NDArray[np.float32]]:
-    """One person's n usages: codes (n, k), -1 for none; statistics (n, k, F); ranks (n, k); moments (n, 2, M)."""
+    app: NDArray[np.int32], start: NDArray[np.float64], end: NDArray[np.float64], position: NDArray[np.int8], k: int
+) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8], NDArray[np.float32], NDArray[np.float32]]:
+    """One person's n usages: codes (n, k), -1 for none; statistics (n, k, F); ranks (n, k); moments (n, 2, M), (n, M).
+
+    position: 0 after the open, 1 after the close, 2 at the next launch, 3 after the close of whenever it comes.
+    """
 
 class Model:
     @staticmethod
@@ -45,6 +52,7 @@ class Model:
 class Session:
     def observe(self, app: str, action: int, minutes: float, hour: float) -> None: ...
     def rank(self, k: int) -> list[tuple[str, float]]: ...
+    def rank_at(self, k: int, minutes: float, hour: float) -> tuple[list[tuple[str, float]], float]: ...
     def unseen(self) -> float: ...
     def logits(self) -> NDArray[np.float32]: ...
     def index(self, app: str) -> int | None: ...

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from stap import _engine
 from stap.errors import BadInput
-from stap.events import Event, Ranking
+from stap.events import Event, Moment, Ranking
 
 Dtype = Literal["fp32", "fp16", "int8"]
 Strategy = Literal["iswi", "reset", "re-prefill", "rolling"]
@@ -117,9 +117,9 @@ class EnginePredictor:
             why = "its app is no text, or its time no number"
             raise BadInput("event", why, f"mend {event}") from None
 
-    def rank(self, k: int) -> Ranking:
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
         try:
-            return self._session.rank(k)
+            return self._session.rank(k) if at is None else self._session.rank_at(k, at.minutes, at.hour)[0]
         except _engine.EngineError as error:
             if error.args[0] == NOTHING_OBSERVED:
                 return []

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from stap.errors import BadInput
-from stap.events import Bools, Corpus, Event, Ints, Longs, Ranking
+from stap.events import AT_ONCE, WHENEVER, Bools, Corpus, Event, Ints, Longs, Moment, Ranking
 from stap.metrics import DEEPEST, MISS, by_user, intervals, summary
 from stap.predictors.base import Maker, Predictor, Trained, fresh
 from stap.terminal import Tick, quiet
@@ -104,6 +104,38 @@ def _replay(
                 ranks.append(_place(predictor.rank(DEEPEST), label, unlisted))
         tick(label is not None)
     return ranks
+
+
+@dataclass(frozen=True)
+class LaunchRanks:
+    """The rank of what was launched, at every launch but a person's first: n of them, in order of user and time."""
+
+    users: tuple[str, ...]
+    user: Longs  # (n,) index into users
+    rank: Ints  # (n,) asked at the launch's time
+    foreseen: Ints  # (n,) asked at the close before, of whenever it comes
+    paused: Bools  # (n,) more than a minute after that close
+    same: Bools  # (n,) the app used last again
+
+
+def launch(corpus: Corpus, make: Maker, tick: Tick = quiet) -> LaunchRanks:
+    """A launcher's protocol: asked when somebody looks at the screen; the current app is among the candidates."""
+    rows: list[tuple[int, int, int, bool, bool]] = []
+    for user, name in enumerate(corpus.users):
+        predictor, before = fresh(make, name), None
+        for opened, closed in corpus.events(user):
+            if before is not None:
+                at = Moment(opened.minutes, opened.hour)
+                now, ever = (_place(predictor.rank(DEEPEST, asked), opened.app, MISS) for asked in (at, WHENEVER))
+                paused = opened.minutes - before.minutes > AT_ONCE
+                rows.append((user, now, ever, paused, opened.app == before.app))
+            predictor.observe(opened)
+            predictor.observe(closed)
+            before = closed
+            tick(1)
+    table = np.array(rows, np.int64).reshape(-1, 5)
+    rank, foreseen = (table[:, column].astype(np.int32) for column in (1, 2))
+    return LaunchRanks(corpus.users, table[:, 0], rank, foreseen, table[:, 3] > 0, table[:, 4] > 0)
 
 
 def _place(ranking: Ranking, label: str, unlisted: int) -> int:

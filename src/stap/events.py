@@ -6,6 +6,7 @@ same label: the app of the next usage.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -47,10 +48,10 @@ class Moment(NamedTuple):
 
     @property
     def whenever(self) -> bool:
-        return self.minutes != self.minutes
+        return self.minutes == 1e300
 
 
-WHENEVER = Moment(float("nan"), float("nan"))
+WHENEVER = Moment(1e300, 0.0)
 AT_ONCE = 1.0  # minutes: a launch after a longer pause is one for which somebody took the phone up again
 
 
@@ -76,15 +77,16 @@ class Usages(NamedTuple):
         return self._replace(app=by_first_use(self.app)[1])
 
 
-def tidy(usages: Usages) -> Usages:
-    """Sorted by start, neighbours of the same app joined, ends clipped to the next start, codes renumbered."""
+def tidy(usages: Usages, gap: float = math.inf) -> Usages:
+    """Sorted by start, neighbours of one app at most `gap` minutes apart joined, ends clipped, codes renumbered."""
     if not len(usages.app):
         return usages
     app, start, end = usages
     if np.any(start[1:] < start[:-1]):
         order = np.argsort(start, kind="stable")
         app, start, end = app[order], start[order], end[order]
-    first = np.flatnonzero(np.concatenate([[True], app[1:] != app[:-1]]))
+    apart = (app[1:] != app[:-1]) | (start[1:] - end[:-1] > gap)
+    first = np.flatnonzero(np.concatenate([[True], apart]))
     app, start, end = app[first], start[first], np.maximum.reduceat(end, first)
     end[:-1] = np.minimum(end[:-1], start[1:])
     return Usages(app, start, np.maximum(end, start)).renumbered()

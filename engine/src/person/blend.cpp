@@ -22,6 +22,16 @@ void count_hour(double (&hours)[24], double hour) {
 
 Blend::Blend() { std::copy(std::begin(kStartWeights), std::end(kStartWeights), weights); }
 
+void Blend::launch(std::string_view name, double minutes, double at_hour) {
+    if (!recency.empty()) {
+        const bool same = is_current(name);
+        if (!same || is_closed || pause(minutes) > kAtOnce)
+            returns.learn(apps[recency[0]].returns, pause(minutes), at_hour, same);
+    }
+    left = minutes;
+    is_closed = false;
+}
+
 Blend::Opening Blend::open(std::string_view name, double minutes, double at_hour) {
     bool fresh;
     const uint32_t place = place_of(name, fresh);
@@ -29,7 +39,7 @@ Blend::Opening Blend::open(std::string_view name, double minutes, double at_hour
     if (!fresh) learn(place);
     if (usages > 0) clock += std::max(0.0, minutes - opened);
     const Opening opening = {
-        {place, app.serial}, fresh, app.rank, fresh ? 0 : probability[place], usages - app.last_usage,
+        {place, app.serial}, fresh, app.rank, fresh ? 0 : now.probability[place], usages - app.last_usage,
         clock - app.clock};
     // Every cue that held until now was followed by this app.
     for (uint32_t order = kOrders; order >= 1; --order) sequence.add(sequence_cues[order - 1], opening.app);
@@ -53,7 +63,15 @@ Blend::Opening Blend::open(std::string_view name, double minutes, double at_hour
     return opening;
 }
 
+void Blend::reopen(double at_hour) {
+    stay = -1;
+    hour = at_hour;
+    predict();
+}
+
 void Blend::close(double minutes, double at_hour) {
+    left = std::max(left, minutes);
+    is_closed = true;
     stay = int32_t(std::upper_bound(std::begin(kStays), std::end(kStays), minutes - opened) - kStays);
     hour = at_hour;
     predict();
@@ -83,12 +101,12 @@ uint32_t Blend::place_of(std::string_view name, bool& fresh) {
 void Blend::learn(uint32_t chosen) {
     const size_t n = apps.size();
     for (uint32_t e = 0; e < kExperts; ++e) {
-        const double* logs = log_share.data() + e * n;
-        weights[e] += kWeightRate * (logs[chosen] - std::inner_product(logs, logs + n, probability.begin(), 0.0));
+        const double* logs = now.log_share.data() + e * n;
+        weights[e] += kWeightRate * (logs[chosen] - std::inner_product(logs, logs + n, now.probability.begin(), 0.0));
     }
     for (uint32_t i = 0; i < kBiased && i + 1 < recency.size(); ++i) {
         const uint32_t place = recency[i + 1];
-        const double step = kBiasRate * ((place == chosen ? 1.0 : 0.0) - probability[place]);
+        const double step = kBiasRate * ((place == chosen ? 1.0 : 0.0) - now.probability[place]);
         biases[0][i] += step;
         if (stay >= 0) biases[stay + 1][i] += step;
     }
@@ -126,64 +144,84 @@ void Blend::sharpen(const Cues& cues, uint64_t cue, const double* prior, double*
 }
 
 void Blend::predict() {
+    for (uint32_t order = 1; order <= kOrders; ++order) sequence_cues[order - 1] = past_cue(order);
+    stay_cue = stay < 0 ? 0 : current_cue(kStayCue, uint32_t(stay));
+    look({}, now);
+}
+
+void Blend::look(const Asked& asked, Outlook& out) const {
     const size_t n = apps.size();
-    share.resize(kExperts * n);
-    frequency.resize(n);
+    const bool at_a_time = asked.kind == Asked::kLaunch;
+    out.asked = asked;
+    out.clock = clock + (at_a_time ? std::max(0.0, asked.minutes - opened) : 0);
+    out.hour = at_a_time ? asked.hour : hour;
+    out.pause = at_a_time ? pause(asked.minutes) : 0;
+    out.share.resize(kExperts * n);
+    out.frequency.resize(n);
     for (size_t i = 0; i < n; ++i) {
         const App& app = apps[i];
-        const double idle = double(usages - 1 - app.last_usage), passed = clock - app.clock;
-        row(kFast)[i] = app.fast * decay(idle, kFastHalfLife) + kUnseen;
-        row(kSlow)[i] = app.slow * decay(idle, kSlowHalfLife) + kUnseen;
-        row(kMinutes)[i] = app.minutes * decay(passed, kMinutesHalfLife) + kUnseen;
-        row(kDay)[i] = app.day * decay(passed, kDayHalfLife) + kUnseen;
-        row(kHour)[i] = (app.hours[uint32_t(hour) % 24] + kEven) / (app.count + kEven);
+        const double idle = double(usages - 1 - app.last_usage), passed = out.clock - app.clock;
+        out.row(kFast)[i] = app.fast * decay(idle, kFastHalfLife) + kUnseen;
+        out.row(kSlow)[i] = app.slow * decay(idle, kSlowHalfLife) + kUnseen;
+        out.row(kMinutes)[i] = app.minutes * decay(passed, kMinutesHalfLife) + kUnseen;
+        out.row(kDay)[i] = app.day * decay(passed, kDayHalfLife) + kUnseen;
+        out.row(kHour)[i] = (app.hours[uint32_t(out.hour) % 24] + kEven) / (app.count + kEven);
     }
-    const auto total = [&](uint32_t expert) { return std::accumulate(row(expert), row(expert) + n, 0.0); };
+    const auto total = [&](uint32_t expert) { return std::accumulate(out.row(expert), out.row(expert) + n, 0.0); };
     const double fast = total(kFast), slow = total(kSlow);
     for (size_t i = 0; i < n; ++i) {
-        row(kFast)[i] /= fast;
-        row(kSlow)[i] /= slow;
-        frequency[i] = (row(kFast)[i] + row(kSlow)[i]) / 2;
+        out.row(kFast)[i] /= fast;
+        out.row(kSlow)[i] /= slow;
+        out.frequency[i] = (out.row(kFast)[i] + out.row(kSlow)[i]) / 2;
     }
-    log_totals[kMinutes] = std::log(total(kMinutes));
-    log_totals[kDay] = std::log(total(kDay));
-    const double* prior = frequency.data();
+    out.log_totals[kMinutes] = std::log(total(kMinutes));
+    out.log_totals[kDay] = std::log(total(kDay));
+    const double* prior = out.frequency.data();
     for (uint32_t order = 1; order <= kOrders; ++order) {
-        sequence_cues[order - 1] = past_cue(order);
-        sharpen(sequence, sequence_cues[order - 1], prior, row(kOrder1 + order - 1));
-        prior = row(kOrder1 + order - 1);
+        sharpen(sequence, sequence_cues[order - 1], prior, out.row(kOrder1 + order - 1));
+        prior = out.row(kOrder1 + order - 1);
     }
-    stay_cue = stay < 0 ? 0 : current_cue(kStayCue, uint32_t(stay));
-    sharpen(stays, stay_cue, row(kOrder1), row(kStay));
-    log_share.resize(kExperts * n);
-    for (size_t i = 0; i < kExperts * n; ++i) log_share[i] = std::log(share[i]);
-    mix();
+    sharpen(stays, stay_cue, out.row(kOrder1), out.row(kStay));
+    out.log_share.resize(kExperts * n);
+    for (size_t i = 0; i < kExperts * n; ++i) out.log_share[i] = std::log(out.share[i]);
+    mix(out);
 }
 
-// p = softmax(weights . log experts + a bias for the latest apps), without the current app.
-void Blend::mix() {
+// p = softmax(weights . log experts + a bias for the latest apps), without the current app; and where that may come
+// again, its share and what it leaves to the others.
+void Blend::mix(Outlook& out) const {
     const size_t n = apps.size(), current = recency[0];
-    probability.assign(n, 0);
-    if (n < 2) return;
-    std::vector<double>& score = probability;
-    for (uint32_t e = 0; e < kExperts; ++e)
-        for (size_t i = 0; i < n; ++i) score[i] += weights[e] * log_share[e * n + i];
-    for (uint32_t i = 0; i < kBiased && i + 1 < recency.size(); ++i)
-        score[recency[i + 1]] += biases[0][i] + (stay >= 0 ? biases[stay + 1][i] : 0);
-    double largest = -INFINITY, sum = 0;
-    for (size_t i = 0; i < n; ++i)
-        if (i != current) largest = std::max(largest, score[i]);
-    for (size_t i = 0; i < n; ++i) {
-        score[i] = i == current ? 0 : std::exp(score[i] - largest) + kFloor;
-        sum += score[i];
+    std::vector<double>& score = out.probability;
+    score.assign(n, 0);
+    if (n > 1) {
+        for (uint32_t e = 0; e < kExperts; ++e)
+            for (size_t i = 0; i < n; ++i) score[i] += weights[e] * out.log_share[e * n + i];
+        for (uint32_t i = 0; i < kBiased && i + 1 < recency.size(); ++i)
+            score[recency[i + 1]] += biases[0][i] + (stay >= 0 ? biases[stay + 1][i] : 0);
+        double largest = -INFINITY, sum = 0;
+        for (size_t i = 0; i < n; ++i)
+            if (i != current) largest = std::max(largest, score[i]);
+        for (size_t i = 0; i < n; ++i) {
+            score[i] = i == current ? 0 : std::exp(score[i] - largest) + kFloor;
+            sum += score[i];
+        }
+        for (double& p : score) p /= sum;
     }
-    for (double& p : probability) p /= sum;
+    out.again = 0;
+    if (out.asked.kind == Asked::kOther) return;
+    const Returns::App& app = apps[current].returns;
+    const double again = out.asked.kind == Asked::kLaunch ? returns.probability(app, out.pause, out.hour)
+                                                          : returns.probability_whenever(app);
+    out.again = log_odds(again);
+    for (double& p : score) p *= 1 - again;
+    score[current] = n > 1 ? again : 1;
 }
 
-void Blend::candidates(uint32_t k, std::vector<uint32_t>& out) const {
+void Blend::candidates(const Outlook& outlook, uint32_t k, std::vector<uint32_t>& out) const {
     out.clear();
+    const std::vector<double>& probability = outlook.probability;
     for (uint32_t place = 0; place < apps.size(); ++place)
-        if (place != recency[0]) out.push_back(place);
+        if (place != recency[0] || outlook.asked.kind != Asked::kOther) out.push_back(place);
     const auto better = [&](uint32_t a, uint32_t b) {
         return probability[a] != probability[b] ? probability[a] > probability[b] : a < b;
     };
@@ -193,7 +231,8 @@ void Blend::candidates(uint32_t k, std::vector<uint32_t>& out) const {
 }
 
 size_t Blend::bytes() const {
-    const size_t doubles = share.capacity() + log_share.capacity() + frequency.capacity() + probability.capacity();
+    const size_t doubles =
+        now.share.capacity() + now.log_share.capacity() + now.frequency.capacity() + now.probability.capacity();
     return apps.capacity() * sizeof(App) + doubles * sizeof(double) + sequence.bytes() + stays.bytes();
 }
 

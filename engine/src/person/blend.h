@@ -11,13 +11,22 @@
 #include <vector>
 
 #include "person/cues.h"
+#include "person/returns.h"
 
 namespace stap {
 
 enum Expert : uint32_t { kFast, kSlow, kOrder1, kOrder2, kOrder3, kMinutes, kDay, kHour, kStay, kExperts };
 
 // What a cue is made of: 1 to kLongest for so many latest apps, or one of these. Snapshots hold what follows from them.
-enum CueKind : uint32_t { kSkipCue = 3, kStayCue = 9, kSessionStartCue = 12, kTwoHoursCue = 13, kRecentCue = 14 };
+enum CueKind : uint32_t {
+    kSkipCue = 3,
+    kStayCue = 9,
+    kSessionStartCue = 12,
+    kTwoHoursCue = 13,
+    kRecentCue = 14,
+    kPauseCue = 15,
+    kWakingCue = 16
+};
 
 constexpr uint32_t kOrders = 3;                              // experts on the latest apps
 constexpr uint32_t kLongest = 5;                             // apps in the longest cue
@@ -35,6 +44,32 @@ constexpr double kPi = 3.141592653589793238462643383279502884;
 
 inline double decay(double elapsed, double half_life) { return std::exp2(-elapsed / half_life); }
 
+// What is asked: which other app comes next; which app, the current one included, whenever it comes; or which one is
+// launched right now, at a time.
+struct Asked {
+    enum Kind : uint32_t { kOther, kWhenever, kLaunch };
+    Kind kind = kOther;
+    double minutes = 0, hour = 0;  // of a launch
+};
+
+// What the counts say as of the last event, or of the time that is asked about. (The last three are the evidence's.)
+struct Outlook {
+    Asked asked;
+    double clock = 0, hour = 0;            // then
+    double pause = 0;                      // minutes since the current app was left; of a launch only
+    double again = 0;                      // log odds that the current app comes again; 0 where it cannot
+    std::vector<double> share, log_share;  // (kExperts, apps)
+    std::vector<double> frequency;         // (apps) the mean of the fast and the slow share
+    std::vector<double> probability;       // (apps) of being next
+    double log_totals[kExperts] = {};      // of shares that do not sum to 1 and should
+    double seen = 0;                       // minutes up to which nothing is missed
+    std::vector<double> cue_share;         // (kinds of cue, apps)
+    double minute_totals[3] = {};          // of its counts that fade by minutes
+
+    const double* row(uint32_t expert) const { return share.data() + expert * frequency.size(); }
+    double* row(uint32_t expert) { return share.data() + expert * frequency.size(); }
+};
+
 struct Blend {
     struct App {
         std::string name;
@@ -43,6 +78,7 @@ struct Blend {
         double clock = 0;                                 // of its last open
         double fast = 0, slow = 0, minutes = 0, day = 0;  // fading counts, as of its last open
         double hours[24] = {};  // a usage's footprint on the clock; 1 is a usage spread evenly
+        Returns::App returns;
     };
 
     // An app that was opened, and what was known of it just before.
@@ -68,25 +104,28 @@ struct Blend {
     double opened = 0;  // minutes of the last open
     double hour = 0;    // of the last event
     double clock = 0;   // minutes that passed, never backwards
+    Returns returns;
+    double left = 0;         // minutes of the current app's last event
+    bool is_closed = false;  // the current app
 
     // What follows from all this after every event.
     uint64_t sequence_cues[kOrders] = {}, stay_cue = 0;  // that hold now
-    std::vector<double> share, log_share;                // (kExperts, apps)
-    std::vector<double> frequency;                       // (apps) the mean of the fast and the slow share
-    std::vector<double> probability;                     // (apps) of being next; 0 for the current app
-    double log_totals[kExperts] = {};                    // of shares that do not sum to 1 and should
+    Outlook now;
 
     Blend();
 
     bool is_current(std::string_view app) const { return !recency.empty() && apps[recency[0]].name == app; }
+    void launch(std::string_view app, double minutes, double hour);   // any app: does the person return?
     Opening open(std::string_view app, double minutes, double hour);  // another app than the current one
-    void close(double minutes, double hour);                          // the current one
-    void predict();                                                   // all that follows
+    void reopen(double hour);                                         // the current one
+    void close(double minutes, double hour);
+    void predict();                                     // all that follows, into `now`
+    void look(const Asked& asked, Outlook& out) const;  // the same as of the time that is asked about
 
-    void candidates(uint32_t k, std::vector<uint32_t>& out) const;  // the k likeliest, best first; never the current
-    const double* row(uint32_t expert) const { return share.data() + expert * apps.size(); }
-    double* row(uint32_t expert) { return share.data() + expert * apps.size(); }
+    // The k likeliest, best first; the current app only where that is asked.
+    void candidates(const Outlook& outlook, uint32_t k, std::vector<uint32_t>& out) const;
     size_t bytes() const;  // held in memory, about
+    double pause(double minutes) const { return minutes > left ? minutes - left : 0; }
 
     // The cue of so many latest apps, none while there are fewer; that of the current app and what else holds.
     uint64_t past_cue(uint32_t order) const;
@@ -97,7 +136,7 @@ struct Blend {
     uint32_t place_of(std::string_view app, bool& fresh);
     void learn(uint32_t chosen);
     void touch(uint32_t place, bool fresh);
-    void mix();
+    void mix(Outlook& out) const;
 };
 
 }  // namespace stap

@@ -36,21 +36,33 @@ Evidence::Evidence() : recent_(kRecentFade) {
 }
 
 void Evidence::observe(std::string_view app, int action, double minutes, double hour) {
-    // The same app again is the same usage going on, as in merging; and only what is open can be closed.
-    if ((action == STAP_OPEN) == blend_.is_current(app)) return;
-    if (action == STAP_OPEN)
-        open(app, minutes, hour);
-    else
+    const bool current = blend_.is_current(app);
+    if (action == STAP_OPEN) {
+        // The same app again is the same usage going on, as in merging; whether people return is counted apart.
+        const double pause = blend_.pause(minutes);
+        blend_.launch(app, minutes, hour);
+        if (current) {
+            seen_ = std::max(seen_, minutes);
+            blend_.reopen(hour);
+        } else {
+            open(app, minutes, hour, pause);
+        }
+    } else if (current) {  // only what is open can be closed
         close(minutes, hour);
-    update();
+    } else {
+        return;
+    }
+    look_further(blend_.now);
 }
 
-void Evidence::open(std::string_view name, double minutes, double hour) {
+void Evidence::open(std::string_view name, double minutes, double hour, double pause) {
     const uint64_t usage = blend_.usages;
+    uint64_t cues[kKinds];  // that held until now
+    if (usage > 0) find_cues(blend_.hour, {Asked::kLaunch, minutes, hour}, pause, cues);
     const Blend::Opening opening = blend_.open(name, minutes, hour);
     surprise_ = kMostSurprise;
     if (!opening.fresh) surprise_ = std::min(kMostSurprise, -std::log(std::max(opening.probability, kFloor)));
-    if (usage > 0) count_choice(opening);
+    if (usage > 0) count_choice(opening, cues);
     gap_ = usage > 0 ? std::max(0.0, minutes - seen_) : 1e4;
     begins_session_ = gap_ > kSessionGap;
     if (begins_session_) {
@@ -60,19 +72,21 @@ void Evidence::open(std::string_view name, double minutes, double hour) {
     ++session_usages_;
     last_rank_ = opening.rank;
     seen_ = minutes;
+    was_closed_ = false;
     count_app(opening, usage, minutes);
 }
 
 void Evidence::close(double minutes, double hour) {
     App& app = apps_[blend_.recency[0]];
-    if (blend_.stay < 0) app.log_minutes += std::log1p(std::max(0.0, minutes - blend_.opened));
+    if (!was_closed_) app.log_minutes += std::log1p(std::max(0.0, minutes - blend_.opened));
+    was_closed_ = true;
     seen_ = std::max(minutes, blend_.opened);
     blend_.close(minutes, hour);
 }
 
 // Every cue that held until now was followed by this app.
-void Evidence::count_choice(const Blend::Opening& opening) {
-    for (uint32_t kind = 0; kind < kKinds; ++kind) (kind == kRecent ? recent_ : others_).add(cues_[kind], opening.app);
+void Evidence::count_choice(const Blend::Opening& opening, const uint64_t (&cues)[kKinds]) {
+    for (uint32_t kind = 0; kind < kKinds; ++kind) (kind == kRecent ? recent_ : others_).add(cues[kind], opening.app);
     const uint32_t rank = std::min(opening.rank, kRanks - 1);
     double* after = rank_after_[rank_bucket(last_rank_)];
     for (uint32_t r = 0; r < kRanks; ++r) {
@@ -105,50 +119,68 @@ void Evidence::count_app(const Blend::Opening& opening, uint64_t usage, double m
     app.session = sessions_;
 }
 
-void Evidence::update() {
-    cues_[kOrder5] = blend_.past_cue(kLongest);
-    cues_[kSkip] = blend_.past_size < 2 ? 0 : cue_key(kSkipCue, {blend_.past[1].serial});
-    cues_[kSessionStart] = blend_.current_cue(kSessionStartCue, begins_session_);
-    cues_[kTwoHours] = blend_.current_cue(kTwoHoursCue, uint32_t(blend_.hour) / 2);
-    cues_[kRecent] = blend_.current_cue(kRecentCue, 0);
-    const double* priors[kKinds] = {blend_.row(kOrder3), blend_.frequency.data(), blend_.row(kOrder1),
-                                    blend_.row(kOrder1), blend_.frequency.data()};
-    const size_t n = apps_.size();
-    share_.resize(kKinds * n);
-    for (uint32_t kind = 0; kind < kKinds; ++kind)
-        blend_.sharpen(kind == kRecent ? recent_ : others_, cues_[kind], priors[kind], share_.data() + kind * n);
-    std::fill(std::begin(minute_totals_), std::end(minute_totals_), 0);
-    for (uint32_t place = 0; place < n; ++place)
-        for (uint32_t i = 0; i < kRates; ++i)
-            minute_totals_[i] +=
-                apps_[place].by_minute[i] * decay(blend_.clock - blend_.apps[place].clock, kMinuteHalfLives[i]);
+// The cues that hold; 0 where nothing is known of one. The pause is known of a launch only.
+void Evidence::find_cues(double hour, const Asked& asked, double pause, uint64_t (&cues)[kKinds]) const {
+    const bool launch = asked.kind == Asked::kLaunch;
+    const uint32_t length = pause_length(pause);
+    cues[kOrder5] = blend_.past_cue(kLongest);
+    cues[kSkip] = blend_.past_size < 2 ? 0 : cue_key(kSkipCue, {blend_.past[1].serial});
+    cues[kSessionStart] = blend_.current_cue(kSessionStartCue, begins_session_);
+    cues[kTwoHours] = blend_.current_cue(kTwoHoursCue, uint32_t(hour) / 2);
+    cues[kRecent] = blend_.current_cue(kRecentCue, 0);
+    cues[kPause] = launch ? blend_.current_cue(kPauseCue, length) : 0;
+    cues[kWaking] = launch ? cue_key(kWakingCue, {length, uint32_t(asked.hour) / 3}) : 0;
 }
 
-void Evidence::statistics(uint32_t place, float* out) const {
+void Evidence::look(const Asked& asked, Outlook& out) const {
+    blend_.look(asked, out);
+    look_further(out);
+}
+
+// What the evidence adds to the blend's outlook.
+void Evidence::look_further(Outlook& out) const {
+    const size_t n = apps_.size();
+    out.seen = out.asked.kind == Asked::kLaunch ? std::max(seen_, out.asked.minutes) : seen_;
+    uint64_t cues[kKinds];
+    find_cues(out.hour, out.asked, out.pause, cues);
+    const double* priors[kKinds] = {out.row(kOrder3),     out.frequency.data(), out.row(kOrder1),    out.row(kOrder1),
+                                    out.frequency.data(), out.row(kOrder1),     out.frequency.data()};
+    out.cue_share.resize(kKinds * n);
+    for (uint32_t kind = 0; kind < kKinds; ++kind)
+        blend_.sharpen(kind == kRecent ? recent_ : others_, cues[kind], priors[kind], out.cue_share.data() + kind * n);
+    std::fill(std::begin(out.minute_totals), std::end(out.minute_totals), 0);
+    for (uint32_t place = 0; place < n; ++place)
+        for (uint32_t i = 0; i < kRates; ++i)
+            out.minute_totals[i] +=
+                apps_[place].by_minute[i] * decay(out.clock - blend_.apps[place].clock, kMinuteHalfLives[i]);
+}
+
+void Evidence::statistics(const Outlook& now, uint32_t place, float* out) const {
     const size_t n = apps_.size();
     const App& app = apps_[place];
     const Blend::App& blended = blend_.apps[place];
     const auto log_share = [](double share) { return float(std::log(share + kTiny)); };
     const double usages = double(blend_.usages), count = blended.count, returns = count - 1;
     const double idle_usages = double(blend_.usages - 1 - blended.last_usage);
-    const double idle = std::max(0.0, seen_ - app.opened), passed = blend_.clock - blended.clock;
+    const double idle = std::max(0.0, now.seen - app.opened), passed = now.clock - blended.clock;
     const double gap_minutes = returns > 0 ? app.log_gap_minutes / returns : 8.0;
     const double gap_usages = returns > 0 ? app.log_gap_usages / returns : 5.3;
     const uint32_t rank = std::min(blended.rank, kRanks - 1);
     const double crowd = rank == kRanks - 1 ? std::max(1.0, double(n) - (kRanks - 1)) : 1;  // who share the last rank
 
-    out[kStatisticBlend] = float(std::log(std::max(blend_.probability[place], kLeast)));
+    out[kStatisticBlend] = float(std::log(std::max(now.probability[place], kLeast)));
     for (uint32_t e = 0; e < kExperts; ++e)
-        out[kStatisticFast + e] = float(blend_.log_share[e * n + place] - blend_.log_totals[e]);
+        out[kStatisticFast + e] = float(now.log_share[e * n + place] - now.log_totals[e]);
     out[kStatisticShare] = log_share(count / usages);
     for (uint32_t i = 0; i < kRates; ++i) {
         const double left = decay(1, kUsageHalfLives[i]), total = (1 - std::pow(left, usages)) / (1 - left);
         const double by_usage = app.by_usage[i] * decay(idle_usages, kUsageHalfLives[i]);
         const double by_minute = app.by_minute[i] * decay(passed, kMinuteHalfLives[i]);
         out[kStatisticLast8Usages + i] = log_share(by_usage / total);
-        out[kStatisticLast30Minutes + i] = log_share(by_minute / minute_totals_[i]);
+        out[kStatisticLast30Minutes + i] = log_share(by_minute / now.minute_totals[i]);
     }
-    for (uint32_t kind = 0; kind < kKinds; ++kind) out[kStatisticOrder5 + kind] = log_share(share_[kind * n + place]);
+    for (uint32_t kind = 0; kind < kKinds; ++kind)
+        out[kStatisticOrder5 + kind] = log_share(now.cue_share[kind * n + place]);
     out[kStatisticIdleMinutes] = float(std::log(idle + 0.1));
     out[kStatisticIdleUsages] = float(std::log1p(idle_usages));
     out[kStatisticRank] = float(std::log1p(blended.rank));
@@ -157,24 +189,25 @@ void Evidence::statistics(uint32_t place, float* out) const {
     out[kStatisticOverdueMinutes] = float(std::log1p(idle) - gap_minutes);
     out[kStatisticOverdueUsages] = float(std::log1p(idle_usages) - gap_usages);
     out[kStatisticInSession] = app.session == sessions_ ? float(std::log1p(app.in_session)) : 0.0f;
-    out[kStatisticSessionStarts] = log_share((app.starts + 2 * blend_.row(kSlow)[place]) / (double(sessions_) + 2));
+    out[kStatisticSessionStarts] = log_share((app.starts + 2 * now.row(kSlow)[place]) / (double(sessions_) + 2));
     out[kStatisticCount] = float(std::log1p(count));
     out[kStatisticAge] = float(std::log1p(double(blend_.usages - 1 - app.first_usage)));
     out[kStatisticStayLength] = float(app.log_minutes / count);
     out[kStatisticMeanGap] = float(gap_minutes);
     out[kStatisticRare] = count <= 2;
+    out[kStatisticAgain] = blended.rank == 0 ? float(now.again) : 0.0f;
 }
 
-void Evidence::moment(float* out) const {
+void Evidence::moment(const Outlook& now, float* out) const {
     std::fill(out, out + kMomentValues, 0.0f);
     if (blend_.usages == 0) return;
     double entropy = 0, largest = 0;
-    for (double p : blend_.probability) {
+    for (double p : now.probability) {
         if (p > 0) entropy -= p * std::log(p);
         largest = std::max(largest, p);
     }
     const bool is_open = blend_.stay < 0;
-    const double angle = blend_.hour * kPi / 12, stay = is_open ? 0 : seen_ - blend_.opened;
+    const double angle = now.hour * kPi / 12, stay = is_open ? 0 : seen_ - blend_.opened;
     out[kMomentOpen] = is_open;
     out[kMomentGap] = float(std::log(gap_ + 0.1));
     out[kMomentStay] = float(std::log(stay + 0.1));
@@ -191,12 +224,17 @@ void Evidence::moment(float* out) const {
     out[kMomentCurrentCount] = float(std::log1p(blend_.apps[blend_.recency[0]].count));
     out[kMomentSurprise] = float(surprise_);
     out[kMomentMeanSurprise] = float(mean_surprise_);
+    out[kMomentAsked] = now.asked.kind != Asked::kOther;
+    out[kMomentLaunching] = now.asked.kind == Asked::kLaunch;
+    out[kMomentPause] = float(std::log(now.pause + 0.1));
+    out[kMomentPaused] = now.pause > kAtOnce;
+    out[kMomentReturn] = float(now.again);
     out[rank_value(last_rank_)] = 1;
 }
 
 size_t Evidence::bytes() const {
-    return blend_.bytes() + apps_.capacity() * sizeof(App) + share_.capacity() * sizeof(double) + others_.bytes() +
-           recent_.bytes();
+    const size_t shares = blend_.now.cue_share.capacity() * sizeof(double);
+    return blend_.bytes() + apps_.capacity() * sizeof(App) + shares + others_.bytes() + recent_.bytes();
 }
 
 }  // namespace stap

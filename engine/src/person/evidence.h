@@ -31,8 +31,11 @@ class Evidence {
     void observe(std::string_view app, int action, double minutes, double hour);
 
     const Blend& blend() const { return blend_; }
-    void statistics(uint32_t place, float* out) const;  // (kStatistics) of an app
-    void moment(float* out) const;                      // (kMomentValues)
+    const Outlook& now() const { return blend_.now; }   // as of the last event
+    void look(const Asked& asked, Outlook& out) const;  // as of what is asked; nothing changes by it
+
+    void statistics(const Outlook& outlook, uint32_t place, float* out) const;  // (kStatistics) of an app
+    void moment(const Outlook& outlook, float* out) const;                      // (kMomentValues)
 
     size_t bytes() const;  // held in memory, about
 
@@ -44,7 +47,7 @@ class Evidence {
     static void fields(Archive& archive, Self& self);
     void check() const;
 
-    enum Kind : uint32_t { kOrder5, kSkip, kSessionStart, kTwoHours, kRecent, kKinds };  // of cue
+    enum Kind : uint32_t { kOrder5, kSkip, kSessionStart, kTwoHours, kRecent, kPause, kWaking, kKinds };  // of cue
 
     struct App {
         uint32_t in_session = 0;
@@ -56,11 +59,12 @@ class Evidence {
         double log_gap_minutes = 0, log_gap_usages = 0;        // sums over its returns
     };
 
-    void open(std::string_view app, double minutes, double hour);
+    void open(std::string_view app, double minutes, double hour, double pause);
     void close(double minutes, double hour);
-    void count_choice(const Blend::Opening& opening);
+    void count_choice(const Blend::Opening& opening, const uint64_t (&cues)[kKinds]);
     void count_app(const Blend::Opening& opening, uint64_t usage, double minutes);
-    void update();
+    void find_cues(double hour, const Asked& asked, double pause, uint64_t (&cues)[kKinds]) const;
+    void look_further(Outlook& out) const;
 
     Blend blend_;
     std::vector<App> apps_;  // at the blend's places
@@ -72,11 +76,7 @@ class Evidence {
     double gap_ = 0, surprise_ = 0, mean_surprise_ = 0, fresh_share_ = 1;
     uint32_t last_rank_ = kRanks - 1;
     bool begins_session_ = true;
-
-    // What follows from all this after every event.
-    uint64_t cues_[kKinds] = {};  // that hold now
-    std::vector<double> share_;   // (kKinds, apps)
-    double minute_totals_[kRates] = {};
+    bool was_closed_ = false;  // the current usage, once
 };
 
 }  // namespace stap

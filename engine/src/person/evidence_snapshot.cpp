@@ -32,6 +32,13 @@ void generation(Archive& a, Generation& cues) {
     }
 }
 
+template <typename Archive, typename Count, typename First, typename Second>
+void archive_returns(Archive& a, Count& whenever, First& first, Second& second) {
+    archive_values(a, whenever.returns, whenever.launches);
+    for (auto& count : first) archive_values(a, count.returns, count.launches);
+    for (auto& count : second) archive_values(a, count.returns, count.launches);
+}
+
 }  // namespace
 
 // Everything that cannot be computed from the rest.
@@ -54,6 +61,7 @@ void Evidence::fields(Archive& a, Self& e) {
         archive_values(a, blended.fast, app.by_usage[0], app.by_usage[1], app.by_usage[2], blended.slow);
         archive_values(a, blended.minutes, app.by_minute[0], app.by_minute[1], blended.day, app.by_minute[2]);
         archive_list(a, blended.hours);
+        archive_returns(a, blended.returns.whenever, blended.returns.paused, blended.returns.by_length);
     }
     archive_list(a, b.recency);
     for (auto* cues : {&b.sequence, &b.stays, &e.others_, &e.recent_}) {
@@ -67,7 +75,10 @@ void Evidence::fields(Archive& a, Self& e) {
     for (auto& app : b.past) archive_values(a, app.place, app.serial);
     archive_values(a, b.serials, b.usages, e.sessions_, e.session_usages_, b.past_size, b.stay, b.opened, e.seen_,
                    b.hour, b.clock, e.gap_, e.surprise_, e.mean_surprise_, e.fresh_share_, e.last_rank_,
-                   e.begins_session_);
+                   e.begins_session_, e.was_closed_, b.left, b.is_closed);
+    archive_returns(a, b.returns.whenever, b.returns.by_length, b.returns.hours[0]);
+    for (auto& count : b.returns.hours[1]) archive_values(a, count.returns, count.launches);
+    archive_list(a, b.returns.weights);
 }
 
 void Evidence::save(Writer& out) const { fields(out, *this); }
@@ -81,7 +92,7 @@ void Evidence::load(Reader& in) {
     for (uint32_t r = 0; r < b.recency.size(); ++r) b.apps[b.recency[r]].rank = r;
     if (b.apps.empty()) return;
     b.predict();
-    update();
+    look_further(b.now);
 }
 
 // What later code relies on.

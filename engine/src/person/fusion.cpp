@@ -17,9 +17,11 @@ FusionState::FusionState(const Model& model) : config_(model.config), fusion_(*m
     std::fill_n(ones_.get(), config_.evidence, 1.0f);
 }
 
-void FusionState::score(const Kernels& kernels, const Evidence& evidence, const Phi& phi, const float* hidden,
-                        const float* logits, const float* moment, int16_t* scratch) {
+void FusionState::score(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, const Phi& phi,
+                        const float* hidden, const float* logits, int16_t* scratch) {
     const uint32_t d = config_.dim;
+    float moment[kMomentValues];
+    evidence.moment(outlook, moment);
     std::copy(hidden, hidden + d, state_.get());
     fusion_.moment.apply(moment, kMomentValues, state_.get() + d);
     kernels.matmul(gate_.get(), kF, state_.get(), s_, 1, fusion_.gate.view, scratch);
@@ -30,16 +32,16 @@ void FusionState::score(const Kernels& kernels, const Evidence& evidence, const 
     for (uint32_t i = 0; i < config_.evidence; ++i) shift_[i] += fusion_.statistics_bias[i];
 
     const Blend& blend = evidence.blend();
-    blend.candidates(uint32_t(blend.apps.size()), places_);
+    blend.candidates(outlook, uint32_t(blend.apps.size()), places_);
     score_.assign(places_.size(), 0);
     ranking.resize(places_.size());
     const uint32_t weighed =
         std::min(uint32_t(places_.size()), kMostCandidates);  // for the others the blend speaks alone
-    weigh(kernels, evidence, weighed, scratch);
+    weigh(kernels, evidence, outlook, weighed, scratch);
     for (size_t i = 0; i < places_.size(); ++i) {
         const auto entry = phi.index.find(blend.apps[places_[i]].name);
         const uint32_t index = entry == phi.index.end() ? STAP_NO_INDEX : entry->second;
-        score_[i] += double(fusion_.blend_scale) * std::log(std::max(blend.probability[places_[i]], kLeast));
+        score_[i] += double(fusion_.blend_scale) * std::log(std::max(outlook.probability[places_[i]], kLeast));
         if (index != STAP_NO_INDEX && i < weighed) score_[i] += double(fusion_.logit_scale) * logits[index];
         if (!std::isfinite(score_[i])) fail(STAP_ERROR_NUMBER, "an app's score is no number");
         ranking[i] = {places_[i], index, 0};
@@ -65,11 +67,12 @@ void FusionState::rank(double unseen_score) {
 }
 
 // The first n candidates' score_: gate . f + out . silu(hidden x + compare(x)), x = silu(statistics f + rank + state).
-void FusionState::weigh(const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch) {
+void FusionState::weigh(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, uint32_t n,
+                        int16_t* scratch) {
     const uint32_t width = config_.evidence;
     for (uint32_t i = 0; i < n; ++i) {
         float statistics[kStatistics];
-        evidence.statistics(places_[i], statistics);
+        evidence.statistics(outlook, places_[i], statistics);
         fusion_.statistic.apply(statistics, kStatistics, statistics_.get() + size_t(i) * kF);
     }
     kernels.matmul(first_.get(), w_, statistics_.get(), kF, n, fusion_.statistics.view, scratch);

@@ -18,18 +18,18 @@ struct FusionState {
         uint32_t place, index;  // in the evidence; in phi, or STAP_NO_INDEX
         double probability;
     };
-    std::vector<Scored> ranking;  // every app but the current one, best first
+    std::vector<Scored> ranking;  // every app, best first; the current one where it may come
     double unseen = 0;            // the probability of a first-ever app
     uint64_t bytes = 0;
 
     explicit FusionState(const Model& model);
 
     // scratch: inputs of int8 matrices, as in RunState.
-    void score(const Kernels& kernels, const Evidence& evidence, const Phi& phi, const float* hidden,
-               const float* logits, const float* moment, int16_t* scratch);
+    void score(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, const Phi& phi,
+               const float* hidden, const float* logits, int16_t* scratch);
 
    private:
-    void weigh(const Kernels& kernels, const Evidence& evidence, uint32_t n, int16_t* scratch);
+    void weigh(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, uint32_t n, int16_t* scratch);
     void compare(const Kernels& kernels, uint32_t n, int16_t* scratch);
     void rank(double unseen_score);
 

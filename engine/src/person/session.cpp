@@ -32,7 +32,7 @@ void Session::observe(std::string_view app, int action, double minutes, double h
     Event event = {minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f)), index, uint8_t(action), recycled};
     if (evidence) {
         evidence->observe(app, action, minutes, hour);
-        evidence->moment(event.moment);
+        evidence->moment(evidence->now(), event.moment);
     }
     if (ring.size() < schedule.context)
         ring.push_back(event);
@@ -103,8 +103,7 @@ void Session::catch_up(size_t most) {
 void Session::fuse() {
     const float* logit = logits();
     if (fused == steps) return;
-    const Event& last = ring[(steps - 1) % schedule.context];
-    fusion->score(*kernels, *evidence, phi, state.hidden.get(), logit, last.moment, state.whole.get());
+    fusion->score(*kernels, *evidence, evidence->now(), phi, state.hidden.get(), logit, state.whole.get());
     fused = steps;
 }
 
@@ -114,10 +113,25 @@ double Session::unseen() {
     return fusion->unseen;
 }
 
-size_t Session::rank(size_t k, stap_candidate* best) { return evidence ? rank_fused(k, best) : rank_logits(k, best); }
-
-size_t Session::rank_fused(size_t k, stap_candidate* best) {
+size_t Session::rank(size_t k, stap_candidate* best) {
+    if (!evidence) return rank_logits(k, best);
     fuse();
+    return copy_ranking(k, best);
+}
+
+// A pure model knows nothing of moments: it answers as of the last event.
+size_t Session::rank_at(const Asked& asked, size_t k, stap_candidate* best, double& unseen_share) {
+    unseen_share = 0;
+    if (!evidence) return rank_logits(k, best);
+    const float* logit = logits();
+    fused = 0;  // `fusion` answers for another question now
+    evidence->look(asked, outlook);
+    fusion->score(*kernels, *evidence, outlook, phi, state.hidden.get(), logit, state.whole.get());
+    unseen_share = fusion->unseen;
+    return copy_ranking(k, best);
+}
+
+size_t Session::copy_ranking(size_t k, stap_candidate* best) const {
     const size_t count = std::min(k, fusion->ranking.size());
     for (size_t i = 0; i < count; ++i) {
         const FusionState::Scored& scored = fusion->ranking[i];

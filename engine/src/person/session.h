@@ -30,6 +30,7 @@ struct Session {
     uint64_t ranked = 0;      // steps at the last ranking
     uint64_t answered = 0;    // steps that state.logits answers for
     uint64_t fused = 0;       // steps that `fusion` answers for
+    Outlook outlook;          // of the last question that named a moment
 
     Session(std::shared_ptr<const Model> model, const Kernels& kernels, Schedule schedule, stap_dtype cache, Phi phi);
 
@@ -37,6 +38,7 @@ struct Session {
     const float* logits();  // (V) after the last event
     size_t rank(size_t k, stap_candidate* best);
     double unseen();  // the probability that a first-ever app comes next
+    size_t rank_at(const Asked& asked, size_t k, stap_candidate* best, double& unseen);  // changes nothing
     void catch_up(size_t most);
 
     uint32_t active() const { return schedule.active(steps - 1); }
@@ -44,7 +46,7 @@ struct Session {
     uint32_t pending(uint32_t cache) const;  // events it has not taken yet
 
    private:
-    size_t rank_fused(size_t k, stap_candidate* best);
+    size_t copy_ranking(size_t k, stap_candidate* best) const;
     size_t rank_logits(size_t k, stap_candidate* best);
     void fuse();
     void begin_stages();
@@ -52,7 +54,7 @@ struct Session {
     uint32_t take(uint32_t cache, uint32_t most);
 };
 
-constexpr uint32_t kSnapshotVersion = 3;  // also the seed of the hash at a snapshot's end
+constexpr uint32_t kSnapshotVersion = 4;  // also the seed of the hash at a snapshot's end
 std::vector<uint8_t> session_snapshot(const Session& session);
 std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, const uint8_t* data, size_t size);
 

@@ -1,5 +1,5 @@
 // What the evidence says: a row of statistics for every app, and a few values of the moment, each by its name.
-// The names, in this order, are those of the same lists in Python (STATISTICS and CONTEXT); a test holds them together.
+// The names, in this order, are those of the same lists in Python (stap/evidence.py); a test holds them together.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,20 @@ constexpr uint32_t kRanks = 16;  // of recency that are told apart; the last is 
     NAME(Last70Usages, "last 70 usages") NAME(Last30Minutes, "last 30 minutes")                                    \
     NAME(Last180Minutes, "last 180 minutes") NAME(Last10080Minutes, "last 10080 minutes") NAME(Order5, "order 5")  \
     NAME(Skip, "skip") NAME(SessionStart, "session start") NAME(TwoHours, "two hours") NAME(Recent, "recent")      \
+    NAME(Pause, "pause") NAME(Waking, "waking")                                                                    \
     NAME(IdleMinutes, "idle minutes") NAME(IdleUsages, "idle usages") NAME(Rank, "rank")                           \
     NAME(RankShare, "rank share") NAME(RankShareAfter, "rank share after") NAME(OverdueMinutes, "overdue minutes") \
     NAME(OverdueUsages, "overdue usages") NAME(InSession, "in session") NAME(SessionStarts, "session starts")      \
     NAME(Count, "count") NAME(Age, "age") NAME(StayLength, "stay length") NAME(MeanGap, "mean gap")                \
-    NAME(Rare, "rare")
+    NAME(Rare, "rare") NAME(Again, "again")
 
 #define STAP_MOMENT(NAME)                                                                                      \
     NAME(Open, "open") NAME(Gap, "gap") NAME(Stay, "stay") NAME(SinHour, "sin hour") NAME(CosHour, "cos hour") \
     NAME(Usages, "usages") NAME(Apps, "apps") NAME(SessionUsages, "session usages") NAME(Entropy, "entropy")   \
     NAME(Confidence, "confidence") NAME(Alternation, "alternation") NAME(FreshShare, "fresh share")            \
     NAME(SessionStart, "session start") NAME(CurrentCount, "current count") NAME(Surprise, "surprise")         \
-    NAME(MeanSurprise, "mean surprise") NAME(Fresh, "fresh") NAME(Rank1, "rank 1") NAME(Rank2, "rank 2")       \
+    NAME(MeanSurprise, "mean surprise") NAME(Asked, "asked") NAME(Launching, "launching") NAME(Pause, "pause") \
+    NAME(Paused, "paused") NAME(Return, "return") NAME(Fresh, "fresh") NAME(Rank1, "rank 1") NAME(Rank2, "rank 2")       \
     NAME(Rank3, "rank 3") NAME(Rank4, "rank 4") NAME(Rank5, "rank 5") NAME(Rank6, "rank 6-7")                  \
     NAME(Rank8, "rank 8-10") NAME(Rank11, "rank 11-14") NAME(Rank15, "rank 15+")
 // clang-format on

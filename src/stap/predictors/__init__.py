@@ -7,7 +7,7 @@ from stap.predictors.base import Maker, Predictor
 from stap.predictors.blend import Blend
 from stap.predictors.markov import Markov
 from stap.predictors.mfu import MostFrequent
-from stap.predictors.mru import MostRecent, Previous
+from stap.predictors.mru import Again, MostRecent, Previous
 from stap.predictors.ppm import Ppm
 
 __all__ = ["CLASSICAL", "Predictor", "make"]
@@ -16,6 +16,7 @@ CLASSICAL: dict[str, Maker] = {
     "mfu": MostFrequent,
     "mru": MostRecent,
     "previous": Previous,
+    "again": Again,
     "markov": Markov,
     "ppm": Ppm,
     "blend": Blend,

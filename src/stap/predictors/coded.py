@@ -38,16 +38,16 @@ class Coded(ABC):
         code = self._codes.get(event.app, len(self.names))
         if self.current != NOBODY and (self._closed or self._pause(event.minutes) > AT_ONCE or code != self.current):
             self._returns.learn(self.current, self._pause(event.minutes), event.hour, code == self.current)
-        self._left, self._closed = event.minutes, False
         if code == self.current:
             self._reopen(event)
-            return
-        self._open(code, event)
-        if code == len(self.names):
-            self._codes[event.app] = code
-            self.names.append(event.app)
-        self.current = code
-        self._outdate()
+        else:
+            self._open(code, event)
+            if code == len(self.names):
+                self._codes[event.app] = code
+                self.names.append(event.app)
+            self.current = code
+            self._outdate()
+        self._left, self._closed = event.minutes, False
 
     def rank(self, k: int, at: Moment | None = None) -> Ranking:
         if not self.names:

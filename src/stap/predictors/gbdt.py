@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stap import _engine
 from stap.errors import BadInput
-from stap.events import Event, Ranking
+from stap.events import Event, Moment, Ranking
 from stap.evidence import COMPARED, MOMENT, STATISTICS
 from stap.predictors.trees import rewrite
 
@@ -64,8 +64,9 @@ class Gbdt:
     def observe(self, event: Event) -> None:
         self._evidence.observe(event.app, event.action, event.minutes, event.hour)
 
-    def rank(self, k: int) -> Ranking:
-        names, statistics, rank, moment = self._evidence.now(COMPARED)
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
+        evidence = self._evidence
+        names, statistics, rank, moment = evidence.now(COMPARED) if at is None else evidence.at(COMPARED, *at)
         if not names or k < 1:
             return []
         rows = features(statistics, rank, moment)

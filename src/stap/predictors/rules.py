@@ -140,7 +140,7 @@ class Lawnchair(Rule):
         super().__init__()
         self._last: deque[str] = deque()
         self._count: Counter[str] = Counter()
-        self._minutes: Counter[str] = Counter()
+        self._minutes: dict[str, float] = {}
         self._seen: dict[str, float] = {}
 
     def _launched(self, app: str, at: Moment) -> None:
@@ -151,12 +151,12 @@ class Lawnchair(Rule):
         self._seen[app] = at.minutes
 
     def _used(self, app: str, minutes: float) -> None:
-        self._minutes[app] += max(0.0, minutes)  # type: ignore[assignment]
+        self._minutes[app] = self._minutes.get(app, 0.0) + max(0.0, minutes)
 
     def _score(self, app: str, at: Moment) -> float:
         age = at.minutes - self._seen[app]
         present = 12 * (age <= 6 * HOUR) + 4 * (age <= DAY) + (age <= 7 * DAY)
-        return self._count[app] + present / 18.0 + min(self._minutes[app], 1e6) * 1e-9
+        return float(self._count[app] + present / 18.0 + min(self._minutes.get(app, 0.0), 1e6) * 1e-9)
 
 
 class Gnome(Rule):
@@ -234,6 +234,8 @@ class Ios(Rule):
         self._next: dict[str | None, Counter[str]] = {}
 
     def _launched(self, app: str, at: Moment) -> None:
+        if not self._day:
+            self._faded = at.minutes
         unit = 2.0 ** ((at.minutes - self._faded) / (7 * DAY))
         if unit > 1e6:  # instead of fading every count, a newer launch weighs more
             self._day = {name: [value / unit for value in row] for name, row in self._day.items()}

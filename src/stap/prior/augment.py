@@ -1,13 +1,14 @@
 """New people from real ones: what could have been logged of somebody like this. Usages and chance in, valid usages out.
 
-Only codes, times and the choice of usages change; `tidy` merges the neighbours that became equal.
+Only codes, times and the choice of usages change; neighbours that became one app are one launch where they lie
+within a minute.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from stap.events import DAY, Ints, Longs, Usages, tidy
+from stap.events import AT_ONCE, DAY, Ints, Longs, Usages, tidy
 from stap.prior.person import Random
 
 KEEP_SHARE = (0.25, 1.0)  # of the usages, when they are cropped
@@ -28,7 +29,7 @@ def crop(usages: Usages, rng: Random) -> Usages:
     count = len(usages.app)
     kept = max(1, round(count * rng.uniform(*KEEP_SHARE)))
     first = int(rng.integers(0, count - kept + 1))
-    return tidy(usages.take(slice(first, first + kept)))
+    return tidy(usages.take(slice(first, first + kept)), AT_ONCE)
 
 
 def warp_time(usages: Usages, rng: Random) -> Usages:
@@ -45,14 +46,14 @@ def warp_time(usages: Usages, rng: Random) -> Usages:
     anchor = np.maximum.accumulate(np.where(long, np.arange(len(point)), 0))
     moved = point[anchor] + (point - point[anchor]) * pace + shift
     moved = np.maximum.accumulate(moved)
-    return tidy(Usages(usages.app, moved[0::2], moved[1::2]))
+    return tidy(Usages(usages.app, moved[0::2], moved[1::2]), AT_ONCE)
 
 
 def drop_apps(usages: Usages, rng: Random) -> Usages:
     """Some apps were never installed. At least two remain where there were two."""
     apps = int(usages.app.max()) + 1
     gone = rng.permutation(apps)[: min(int(rng.uniform(0, DROPPED) * apps), max(0, apps - 2))]
-    return tidy(usages.take(~np.isin(usages.app, gone)))
+    return tidy(usages.take(~np.isin(usages.app, gone)), AT_ONCE)
 
 
 def merge_apps(usages: Usages, rng: Random) -> Usages:
@@ -62,7 +63,7 @@ def merge_apps(usages: Usages, rng: Random) -> Usages:
     pairs = min(int(rng.uniform(0, MERGED) * apps), apps // 2, max(0, apps - 2))
     code = np.arange(apps, dtype=np.int32)
     code[order[:pairs]] = order[apps - pairs :]
-    return tidy(Usages(code[usages.app], usages.start, usages.end))
+    return tidy(Usages(code[usages.app], usages.start, usages.end), AT_ONCE)
 
 
 def interrupt(usages: Usages, rng: Random) -> Usages:
@@ -85,7 +86,7 @@ def interrupt(usages: Usages, rng: Random) -> Usages:
     start = usages.start[row] + cut * (usages.end - usages.start)[row]
     end = np.append(start[1:], 0.0)
     end[place == pieces[row] - 1] = usages.end
-    return tidy(Usages(np.where(place % 2, other[row], usages.app[row]), start, end))
+    return tidy(Usages(np.where(place % 2, other[row], usages.app[row]), start, end), AT_ONCE)
 
 
 def _interrupters(usages: Usages, hit: Longs, rng: Random) -> Ints:
@@ -115,4 +116,4 @@ def splice(usages: Usages, other: Usages, rng: Random) -> Usages:
     turns = other.take(theirs)
     moved = Usages(code[turns.app].astype(np.int32), turns.start + weeks, turns.end + weeks)
     both = usages.take(mine).together(moved)
-    return tidy(both if len(both.app) else usages)
+    return tidy(both if len(both.app) else usages, AT_ONCE)

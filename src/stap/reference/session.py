@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from stap.errors import BadInput
-from stap.events import Corpus, Event, Ranking
+from stap.events import Corpus, Event, Moment, Ranking
 from stap.evidence import CANDIDATES
 from stap.model import weights
 from stap.model.config import ModelConfig
@@ -125,7 +125,7 @@ class Stap:
             self._inferences[number].receive(index, event, self._moment)
         self._steps, self._active, self._full = self._steps + 1, step.predicts, step.clears
 
-    def rank(self, k: int) -> Ranking:
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
         """Softmax over V, restricted to the indices that phi uses, mapped back to names; or the evidence head's."""
         if not self._steps:
             return []
@@ -133,7 +133,7 @@ class Stap:
             hidden = self._inferences[self._active].predict()
             logits = self._model.head(hidden)
         if self._evidence is not None:
-            return self._fuse(self._evidence, hidden, logits)[0][:k]
+            return self._fuse(self._evidence, hidden, logits, at)[0][:k]
         used = np.flatnonzero(self._used)
         share = _softmax(logits.numpy()[used].astype(np.float64))
         best = np.argsort(-share, kind="stable")[:k]
@@ -149,18 +149,22 @@ class Stap:
             hidden = self._inferences[self._active].predict()
             return self._fuse(self._evidence, hidden, self._model.head(hidden))[1]
 
-    def _fuse(self, evidence: Evidence, hidden: Tensor, logits: Tensor) -> tuple[Ranking, float]:
-        """Every app but the current one with its probability, best first; and that of a first-ever app."""
+    def _fuse(
+        self, evidence: Evidence, hidden: Tensor, logits: Tensor, at: Moment | None = None
+    ) -> tuple[Ranking, float]:
+        """Every app that may come with its probability, best first; and that of a first-ever app."""
         fusion = self._model.evidence
         assert fusion is not None
-        probability = evidence.probability()
-        order = [code for code in np.argsort(-probability, kind="stable").tolist() if code != evidence.current]
+        probability = evidence.probability() if at is None else evidence.launch(at)
+        order = np.argsort(-probability, kind="stable").tolist()
+        if at is None:
+            order.remove(evidence.current)
         index = [self._phi.get(evidence.names[code]) for code in order]
         held = torch.tensor([0.0 if i is None else float(logits[i]) for i in index])
         rank = torch.tensor([evidence.recency(code) for code in order], dtype=torch.int64)
         with torch.inference_mode():
-            moment = fusion.normal_moment(torch.from_numpy(self._moment)[None])
-            statistics = torch.from_numpy(evidence.statistics()[order].astype(np.float32))
+            moment = fusion.normal_moment(torch.from_numpy(evidence.moment(at).astype(np.float32))[None])
+            statistics = torch.from_numpy(evidence.statistics(at)[order].astype(np.float32))
             present = torch.ones(1, len(order), dtype=torch.bool)
             inputs = (statistics[None], rank[None], held[None], present)
             fused = fusion(hidden[None], moment, *inputs)[0].double().numpy()

@@ -14,7 +14,7 @@ import numpy as np
 
 from stap import terminal
 from stap.evaluate import report, stream
-from stap.events import Corpus, Event, Ranking, Usages
+from stap.events import Corpus, Event, Moment, Ranking, Usages
 from stap.predictors.base import Maker, Predictor
 from stap.prior.logger import PLAIN, Logger, record
 from stap.registry import maker
@@ -43,8 +43,8 @@ class Deaf:
         if event.action:
             self._predictor.observe(event)
 
-    def rank(self, k: int) -> Ranking:
-        return self._predictor.rank(k)
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
+        return self._predictor.rank(k, at)
 
 
 def seen_by(corpus: Corpus, logger: Logger) -> Corpus:

@@ -24,7 +24,7 @@ from stap import terminal
 from stap.engine import EngineModel, EnginePredictor
 from stap.errors import BadInput
 from stap.evaluate import stream
-from stap.events import Corpus, Event, Floats, Ints, Ranking
+from stap.events import Corpus, Event, Floats, Ints, Moment, Ranking
 from stap.predictors import CLASSICAL
 from stap.predictors.base import Maker
 from stap.registry import maker
@@ -65,8 +65,8 @@ class Witness:
     def observe(self, event: Event) -> None:
         self._predictor.observe(event)
 
-    def rank(self, k: int) -> Ranking:
-        ranking = self._predictor.rank(k)
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
+        ranking = self._predictor.rank(k, at)
         self._notes.append((ranking[0][1] if ranking else 0.0, self._predictor.unseen()))
         return ranking
 

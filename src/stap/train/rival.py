@@ -72,8 +72,7 @@ def rows(usages: Usages, rng: Random) -> tuple[NDArray[np.float32], Bools]:
     table = tabulate(usages, rng, candidates=COMPARED)
     answered = np.flatnonzero((table.answer >= 0) & (table.answer < COMPARED))
     chosen = np.sort(rng.permutation(answered)[:POSITIONS])
-    moment = table.moment[chosen, np.where(table.at_open[chosen], 0, 1)]
-    every = features(table.statistics[chosen], table.rank[chosen], moment)  # (positions, K, FEATURES)
+    every = features(table.statistics[chosen], table.rank[chosen], table.asked[chosen])  # (positions, K, FEATURES)
     present = table.candidate[chosen] >= 0
     came = np.arange(COMPARED) == table.answer[chosen, None]
     return every[present], came[present]

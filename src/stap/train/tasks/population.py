@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from stap import prior
-from stap.events import Corpus, Usages
+from stap.events import Corpus, Usages, tidy
 from stap.prior import augment
 from stap.train.config import TrainConfig
-from stap.train.tasks.tables import AT_OPEN, Random, Table, tabulate
+from stap.train.tasks.tables import LAUNCHES, ONLY_OPENS, USAGES, Random, Table, tabulate
 
 PRIOR_USAGES = (40, 2500)
 NEW_USAGES = (40, 256)  # of a newcomer
@@ -43,8 +43,15 @@ class Population:
         everybody = zip(corpus.users, corpus.everybody(), strict=True) if self.mix.real else ()
         # Of every person: as logged and, where there is one, the other view.
         self.logs = [[usages, again[user]] if user in again else [usages] for user, usages in everybody]
+        # What is asked most often, computed once: of every person and view, merged usages and launches.
         self._plain = [
-            [tabulate(usages, np.random.default_rng([self.seed, person])) for usages in views]
+            [
+                [
+                    (tidy(usages), tabulate(tidy(usages), np.random.default_rng([self.seed, person]))),
+                    (usages, tabulate(usages, np.random.default_rng([self.seed, person]), LAUNCHES)),
+                ]
+                for usages in views
+            ]
             for person, views in enumerate(self.logs)
         ]
 
@@ -72,10 +79,11 @@ class Population:
 
     def _real(self, person: int, rng: Random) -> Member:
         view = self._view(person, rng)
-        usages = self.logs[person][view]
         if rng.random() < self.mix.augmented:
-            return self._member(person, self._changed(usages, rng), rng)
-        return self._member(person, usages, rng, self._plain[person][view])
+            return self._member(person, self._changed(self.logs[person][view], rng), rng)
+        if rng.random() < self.mix.instants:
+            return self._member(person, self.logs[person][view], rng)
+        return Member(person, *self._plain[person][view][int(rng.random() < self.mix.launches)])
 
     def _newcomers(self, wanted: float, rng: Random) -> Iterator[Member]:
         """So many usages of them; who used the phone more comes up more often."""
@@ -90,16 +98,18 @@ class Population:
             yield self._member(person, usages.take(slice(first, first + length)).renumbered(), rng)
             wanted -= length
 
-    def _member(self, person: int, usages: Usages, rng: Random, plain: Table | None = None) -> Member:
-        """Now and then without closes; half of these are asked at the open, where nothing else ever comes.
-
-        `plain`: what the usages give as they are, if that is known already.
+    def _member(self, person: int, usages: Usages, rng: Random) -> Member:
+        """As launches or as merged usages; now and then without closes, and some of these are asked at the open alone,
+        where nothing else ever comes.
         """
+        launches = rng.random() < self.mix.launches
+        shares = LAUNCHES if launches else USAGES
+        usages = usages if launches else tidy(usages)
         if rng.random() < self.mix.instants:
-            at_open = 1.0 if rng.random() < 0.5 else AT_OPEN
             usages = usages._replace(end=usages.start)
-            return Member(person, usages, tabulate(usages, rng, at_open))
-        return Member(person, usages, tabulate(usages, rng) if plain is None else plain)
+            if not launches and rng.random() < 0.5:
+                shares = ONLY_OPENS
+        return Member(person, usages, tabulate(usages, rng, shares))
 
     def _view(self, person: int, rng: Random) -> int:
         return int(rng.random() < self.mix.view_share and len(self.logs[person]) > 1)

@@ -26,7 +26,7 @@ from stap.train.config import TrainConfig
 from stap.train.people import People, hold_out
 from stap.train.tasks.base import Epoch, Task
 from stap.train.tasks.population import Member, Population
-from stap.train.tasks.tables import SKIPPED, Random, Table, join
+from stap.train.tasks.tables import OPEN, SKIPPED, Random, Table, join
 from stap.windows import Windows, cut, encode, trimmed
 
 LEAST = 16  # usages in a window, where the person has as many
@@ -78,7 +78,8 @@ class Round(Epoch):
         candidate = np.where(here[..., None], table.candidate[row], -1)  # (n, usages, K)
         evidence = (
             table.moment[row].reshape(n, 2 * usages, -1),
-            2 * np.arange(usages) + ~table.at_open[row],  # the event after which each usage's question is asked
+            table.asked[row],
+            2 * np.arange(usages) + (table.position[row] != OPEN),  # the event after which each question is asked
             apply(phi, candidate.reshape(n, -1)).reshape(candidate.shape).astype(np.int64),
             table.statistics[row].astype(np.float32),
             table.rank[row].astype(np.int64),
@@ -109,6 +110,7 @@ class Objective(nn.Module):
         minutes: Tensor,
         hour: Tensor,
         moment: Tensor,  # (B, 2n, C)
+        asked: Tensor,  # (B, n, C)
         position: Tensor,  # (B, n)
         index: Tensor,  # (B, n, K) the candidates' virtual indices, -1 for none; as the next three
         statistics: Tensor,  # (B, n, K, F)
@@ -131,8 +133,11 @@ class Objective(nn.Module):
         blend = statistics[..., 0].masked_fill(~present, NEVER)
         if fusion is None or normal is None:
             return logits.masked_fill(~present, NEVER), blend, answer[kept]
-        now = normal.gather(1, at.expand(-1, -1, normal.shape[-1]))[kept]
-        return fusion(hidden, now, statistics, rank[kept], logits, present), blend, answer[kept]
+        return (
+            fusion(hidden, fusion.normal_moment(asked[kept]), statistics, rank[kept], logits, present),
+            blend,
+            answer[kept],
+        )
 
 
 class Shipped(Task):
@@ -170,7 +175,8 @@ class Shipped(Task):
             if not len(statistics):
                 raise BadInput("log", "nothing to learn from: nobody comes back to an app", "give longer logs")
             _normalise(model, "statistic", statistics, KNOWN)
-            _normalise(model, "context", table.moment[::5].reshape(-1, table.moment.shape[-1]), OUTSIDE)
+            moments = [table.moment[::5].reshape(-1, table.moment.shape[-1]), table.asked[::2]]
+            _normalise(model, "context", np.concatenate(moments), OUTSIDE)
         return model
 
     def objective(self, model: Transformer) -> nn.Module:
