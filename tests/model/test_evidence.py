@@ -19,11 +19,6 @@ from stap.predictors.blend import Blend
 EVERY = 4096  # more candidates than anybody has apps
 
 
-def test_names_agree() -> None:
-    assert definition.STATISTICS == _engine.STATISTICS
-    assert definition.CONTEXT == _engine.MOMENT
-
-
 def _compare(events: list[Event], every: int = 1) -> None:
     python, native = definition.Evidence(), _engine.Evidence()
     for step, event in enumerate(events):
