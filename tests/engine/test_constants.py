@@ -28,6 +28,11 @@ REAL = {"time_base": (1.0, 1e12), "norm_eps": (0.0, 1.0)}  # without the ends
 ENGINE_ALONE = {"MOST_APPS": 1024, "MOST_APP_BYTES": 4096}  # Python's definitions forget nothing
 
 
+def test_names_agree() -> None:
+    assert names.STATISTICS == _engine.STATISTICS
+    assert names.MOMENT == _engine.MOMENT
+
+
 def test_constants_agree() -> None:
     ours = ENGINE_ALONE | {
         "CANDIDATES": names.CANDIDATES,
