@@ -18,9 +18,9 @@ uint64_t read_all(const std::vector<uint64_t>& words) {
     uint64_t sums[16] = {};  // enough of them to keep the loads coming
     for (size_t i = 0; i + 16 <= words.size(); i += 16)
         for (size_t k = 0; k < 16; ++k) sums[k] ^= words[i + k];
-    uint64_t all = 0;
-    for (uint64_t sum : sums) all ^= sum;
-    return all;
+    uint64_t total = 0;
+    for (uint64_t sum : sums) total ^= sum;
+    return total;
 }
 
 }  // namespace

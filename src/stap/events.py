@@ -41,7 +41,7 @@ class Event(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """When somebody asks: a launch comes now. Not a number: it comes, nobody knows when (`WHENEVER`)."""
+    """When somebody asks: a launch comes now; or it comes WHENEVER, nobody knows when."""
 
     minutes: float
     hour: float

@@ -14,7 +14,7 @@ from stap.events import Event
 from stap.model import config, fusion
 from stap.model.config import ModelConfig
 from stap.phi import OnlinePhi
-from stap.predictors import blend, cues, hours, mixer, ppm
+from stap.predictors import again, blend, cues, hours, mixer, ppm
 from stap.reference import evidence
 
 from .reference import saved, sharp
@@ -26,6 +26,11 @@ WHOLE = {name: (1, most) for name, most in config.LARGEST.items()} | {
 }
 REAL = {"time_base": (1.0, 1e12), "norm_eps": (0.0, 1.0)}  # without the ends
 ENGINE_ALONE = {"MOST_APPS": 1024, "MOST_APP_BYTES": 4096}  # Python's definitions forget nothing
+
+
+def test_names_agree() -> None:
+    assert names.STATISTICS == _engine.STATISTICS
+    assert names.MOMENT == _engine.MOMENT
 
 
 def test_constants_agree() -> None:
@@ -57,6 +62,18 @@ def test_constants_agree() -> None:
         "MOST_SURPRISE": evidence.MOST_SURPRISE,
         "TINY": evidence.TINY,
         "RANKS": names.RANKS,
+        "PAUSES": again.PAUSES,
+        "USUAL": again.USUAL,
+        "STRENGTH": again.STRENGTH,
+        "WHENEVER_USUAL": again.WHENEVER_USUAL,
+        "WHENEVER_STRENGTH": again.WHENEVER_STRENGTH,
+        "RETURN_FADE": again.FADE,
+        "OWN_FADE": again.OWN_FADE,
+        "OWN": again.OWN,
+        "HOURLY": again.HOURLY,
+        "START": again.START,
+        "RATE": again.RATE,
+        "SURE": again.SURE,
         "CANDIDATE_HEAD": config.CANDIDATE_HEAD,
         "ORDINAL_BASE": config.ORDINAL_BASE,
         "LIMITS": WHOLE | REAL,

@@ -18,11 +18,6 @@ from stap.reference import evidence as definition
 EVERY = 4096  # more candidates than anybody has apps
 
 
-def test_names_agree() -> None:
-    assert STATISTICS == _engine.STATISTICS
-    assert MOMENT == _engine.MOMENT
-
-
 def _compare(events: list[Event], every: int = 1) -> None:
     python, native = definition.Evidence(), _engine.Evidence()
     for step, event in enumerate(events):

@@ -1,5 +1,5 @@
 // What the evidence says: a row of statistics for every app, and a few values of the moment, each by its name.
-// The names, in this order, are those of the same lists in Python (stap/evidence.py); a test holds them together.
+// Python has the same names in the same order; a test holds them together.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ def people(
     anew: Annotated[
         int | None, typer.Option(min=2, metavar="USAGES", help="Also with everybody beginning anew so often.")
     ] = None,
-    processes: Annotated[int, typer.Option(min=1, help="At the same time.")] = 2,
+    jobs: Annotated[int, typer.Option(min=1, help="At the same time.")] = 2,
     json: Json = None,
 ) -> None:
     """Every predictor on people nobody trained on, pooled over folds; or one model on all people of other logs.
@@ -69,7 +69,7 @@ def people(
         groups["held out"] = by_people.held_out(read.people(data), runs)
     if zero_shot and model:
         groups["zero-shot"] = [by_people.Group(read.people(zero_shot), model_file(model), ranker)]
-    found = {title: by_people.run(members, anew, processes) for title, members in groups.items()}
+    found = {title: by_people.run(members, anew, jobs) for title, members in groups.items()}
     for title, figures in found.items():
         terminal.out.print(tables.people(title, figures))
         if anew:

@@ -18,7 +18,7 @@ from stap.events import AT_ONCE, Floats
 
 PAUSES = (AT_ONCE, 5.0, 30.0, 240.0)  # minutes that part launches at once from four lengths of pause
 USUAL = (0.02, 0.50, 0.42, 0.37, 0.25)  # how often people return, by length of pause: where everybody begins
-WHENEVER_USUAL = 0.2
+WHENEVER_USUAL, WHENEVER_STRENGTH = 0.2, 8.0
 STRENGTH = (40.0, 4.0, 4.0, 4.0, 4.0)  # launches that the usual is worth
 FADE, OWN_FADE = 0.99, 0.98  # what is left of a count after another launch of its kind
 OWN, HOURLY = 3.0, 10.0  # launches that the coarser count is worth in a finer one
@@ -33,7 +33,7 @@ class Returns:
 
     def __init__(self) -> None:
         self._by_pause = [[n * usual, n] for n, usual in zip(STRENGTH, USUAL, strict=True)]  # (returns, launches)
-        self._all = [8.0 * WHENEVER_USUAL, 8.0]
+        self._all = [WHENEVER_STRENGTH * WHENEVER_USUAL, WHENEVER_STRENGTH]
         self._finer: dict[Hashable, list[float]] = {}
         self._weights: Floats = np.array(START)
 

@@ -27,8 +27,8 @@ class Rule(ABC):
         self.now = Moment(event.minutes, event.hour)
         if event.action == OPEN:
             if self._open is None or self._open[0] != event.app:
-                self.launches += 1
                 self._launched(event.app, self.now)
+                self.launches += 1
                 self.latest.pop(event.app, None)
                 self.latest[event.app] = self.launches
             self._open = (event.app, event.minutes)
