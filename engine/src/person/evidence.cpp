@@ -152,7 +152,7 @@ void Evidence::look_further(Outlook& out) const {
     for (uint32_t place = 0; place < n; ++place)
         for (uint32_t i = 0; i < kRates; ++i)
             out.minute_totals[i] +=
-                apps_[place].by_minute[i] * decay(out.clock - blend_.apps[place].clock, kMinuteHalfLives[i]);
+                apps_[place].by_minute[i] * decay(blend_.clock - blend_.apps[place].clock, kMinuteHalfLives[i]);
 }
 
 void Evidence::statistics(const Outlook& now, uint32_t place, float* out) const {
@@ -162,7 +162,7 @@ void Evidence::statistics(const Outlook& now, uint32_t place, float* out) const 
     const auto log_share = [](double share) { return float(std::log(share + kTiny)); };
     const double usages = double(blend_.usages), count = blended.count, returns = count - 1;
     const double idle_usages = double(blend_.usages - 1 - blended.last_usage);
-    const double idle = std::max(0.0, now.seen - app.opened), passed = now.clock - blended.clock;
+    const double idle = std::max(0.0, now.seen - app.opened), passed = blend_.clock - blended.clock;
     const double gap_minutes = returns > 0 ? app.log_gap_minutes / returns : 8.0;
     const double gap_usages = returns > 0 ? app.log_gap_usages / returns : 5.3;
     const uint32_t rank = std::min(blended.rank, kRanks - 1);

@@ -56,7 +56,6 @@ class Outlook(NamedTuple):
 
     probability: Floats  # (apps,) the blend's
     experts: Floats  # (experts, apps) the blend's
-    clock: float  # minutes that passed
     hour: float
     seen: float  # minutes up to which nothing is missed
     again: float  # log odds that the current app comes again; 0 where it cannot
@@ -166,10 +165,8 @@ class Evidence(Blend):
         again = 0.0 if at is None else log_odds(self.again(at))
         if at is None or at.whenever:
             probability = self.probability() if at is None else self.launch(at)
-            return Outlook(probability, self._experts(), self._clock, self._hour, self._seen, again)
-        clock = self._clock + max(0.0, at.minutes - self._opened)
-        seen = max(self._seen, at.minutes)
-        return Outlook(self.launch(at), self._experts_at(at), clock, at.hour, seen, again)
+            return Outlook(probability, self._experts(), self._hour, self._seen, again)
+        return Outlook(self.launch(at), self._experts_at(at), at.hour, max(self._seen, at.minutes), again)
 
     def statistics(self, at: Moment | None = None) -> NDArray[np.float64]:
         """(apps, STATISTICS)"""
@@ -185,7 +182,7 @@ class Evidence(Blend):
             for prior, key, table in zip(priors, self._keys(now.hour, at), tables, strict=True)
         ]
         by_usage, by_minute = (
-            np.array(counts) for counts in zip(*(self._faded(app, now.clock) for app in self.apps), strict=True)
+            np.array(counts) for counts in zip(*(self._faded(app) for app in self.apps), strict=True)
         )
         after = self._rank_after[_bucket(self._last_rank)]
         rows = np.empty((n, len(STATISTICS)))
@@ -221,9 +218,9 @@ class Evidence(Blend):
             ]
         return rows
 
-    def _faded(self, app: App, now: float) -> tuple[list[float], list[float]]:
-        """Its fading counts, by usages as of the last open of any app, by minutes as of now."""
-        usages, clock = self._usages - 1 - app.last_usage, now - app.clock
+    def _faded(self, app: App) -> tuple[list[float], list[float]]:
+        """Its fading counts, as of the last open of any app. (What fades later, fades alike for all.)"""
+        usages, clock = self._usages - 1 - app.last_usage, self._clock - app.clock
         return (
             [n * 0.5 ** (usages / h) for n, h in zip(app.by_usage, USAGE_HALF_LIVES, strict=True)],
             [n * 0.5 ** (clock / h) for n, h in zip(app.by_minute, MINUTE_HALF_LIVES, strict=True)],
