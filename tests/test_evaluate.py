@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from test_usage import table
 
-from stap.evaluate import Ranks, Terms, paper, report, run, stream
-from stap.events import Corpus, Event, Ranking, from_table
+from stap.evaluate import Ranks, Terms, launch, paper, report, run, stream
+from stap.events import Corpus, Event, Moment, Ranking, Usages, from_table
 from stap.metrics import MISS
 from stap.predictors import CLASSICAL
 from stap.usage import merge
@@ -30,7 +30,7 @@ class Recent:
     def observe(self, event: Event) -> None:
         self.shown.append(event)
 
-    def rank(self, k: int) -> Ranking:
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
         order = list(dict.fromkeys(event.app for event in reversed(self.shown)))[1:]
         return [(app, 1 / len(order)) for app in order[:k]]
 
@@ -99,3 +99,14 @@ def test_every_classical_predictor_runs_in_both_protocols(name: str, protocol: s
     pooled = result["predictors"][name]["pooled"]
     assert 0 <= pooled["HR@1"] <= pooled["HR@3"] <= pooled["HR@5"] <= 100
     assert sum(done) > 0
+
+
+def test_launches_by_hand() -> None:
+    """mail, mail after an hour, chat at once, mail a day later: `again` is right after the first pause alone."""
+    start = np.array([0.0, 60.0, 61.5, 1500.0])
+    people = Corpus.of([("u", ("mail", "chat"), Usages(np.array([0, 0, 1, 0], np.int32), start, start + 1.0))])
+    ranks = launch(people, CLASSICAL["again"])
+    assert ranks.rank.tolist() == [1, MISS, 2]
+    assert ranks.foreseen.tolist() == [1, MISS, 2]
+    assert ranks.paused.tolist() == [True, False, True]
+    assert ranks.same.tolist() == [True, False, False]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -173,7 +174,7 @@ def test_the_shipped_model_is_no_worse_than_the_blend_on_the_demo(table: pl.Data
     rows = corpus.rows(0)
     labels = corpus.label[rows].tolist()
     hits = {"stap": 0, "blend": 0, "previous": 0}
-    rivals = {"stap": Predictor.load(), "blend": make("blend"), "previous": make("previous")}
+    rivals: dict[str, Any] = {"stap": Predictor.load(), "blend": make("blend"), "previous": make("previous")}
     for pair, label in zip(corpus.events(0, rows), labels, strict=True):
         for name, rival in rivals.items():
             for event in pair[: 1 if logger == "opens" else 2]:

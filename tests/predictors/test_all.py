@@ -18,11 +18,11 @@ NAMES = list(CLASSICAL)
 
 
 def test_names_in_the_order_of_the_tables() -> None:
-    assert NAMES == ["mfu", "mru", "previous", "markov", "ppm", "blend"]
+    assert NAMES == ["mfu", "mru", "previous", "again", "markov", "ppm", "blend"]
 
 
 def test_unknown_name_says_which_are_known() -> None:
-    with pytest.raises(BadInput, match=r"no predictor 'mfy'; known are mfu, mru, previous, markov, ppm, blend"):
+    with pytest.raises(BadInput, match=r"no predictor 'mfy'; known are mfu, mru, previous, again, markov, ppm, blend"):
         make("mfy")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prior.test_people import assert_valid
-from stap.events import Usages, tidy
+from stap.events import AT_ONCE, Usages, tidy
 from stap.prior.augment import crop, drop_apps, interrupt, merge_apps, splice, warp_time
 
 ALONE: tuple[Callable[[Usages, np.random.Generator], Usages], ...] = (
@@ -44,11 +44,12 @@ def test_valid_and_reproducible(log: Usages, other: Usages, seed: int) -> None:
     before = Usages(log.app.copy(), log.start.copy(), log.end.copy())
     for augment in ALONE:
         once, twice = (augment(log, np.random.default_rng(seed)) for _ in range(2))
-        assert_valid(once)
+        assert_valid(tidy(once))
+        assert same(once, tidy(once, AT_ONCE)), "launches within a minute are one"
         assert len(once.app) > 0
         assert same(once, twice)
     spliced = splice(log, other, np.random.default_rng(seed))
-    assert_valid(spliced)
+    assert_valid(tidy(spliced))
     assert len(spliced.app) > 0
     assert same(before, log), "the origin was changed"
 
@@ -85,7 +86,7 @@ def test_dropped_apps_are_gone_and_merged_ones_are_fewer(log: Usages) -> None:
         counts = [int(part.app.max()) + 1 for part in many(augment, log)]
         assert min(counts) < 18
         assert max(counts) <= 20
-    assert all(len(part.app) < len(log.app) for part in many(merge_apps, log) if part.app.max() < 18)
+    assert all(len(tidy(part).app) < len(log.app) for part in many(merge_apps, log) if part.app.max() < 18)
 
 
 def test_interruptions_go_straight_back_and_lose_no_time(log: Usages) -> None:

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from stap import prior
 from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
-from stap.events import Corpus
+from stap.events import Corpus, Usages
 from stap.model import weights
 from stap.model.export import export
 from stap.predictors.blend import Blend
@@ -32,7 +32,7 @@ from stap.train.step import Trainer
 from stap.train.tasks.base import Epoch
 from stap.train.tasks.population import Member, Population
 from stap.train.tasks.shipped import Objective, Round, Shipped
-from stap.train.tasks.tables import SKIPPED, tabulate
+from stap.train.tasks.tables import LAUNCH, LAUNCHES, OPEN, SKIPPED, WHENEVER, tabulate
 from stap.windows import cut
 from train.made import SHIPPED as TINY
 
@@ -84,6 +84,29 @@ def test_answers_are_what_came_next(people: Corpus) -> None:
         else:
             assert log.app[usage + 1] not in table.candidate[usage]
         assert log.app[usage] not in table.candidate[usage]
+
+
+def test_of_a_launch_the_same_app_may_be_the_answer() -> None:
+    """a, a after an hour, b, a: asked at launches the current app is a candidate, asked for another one it is not."""
+    start = np.array([0.0, 60.0, 61.5, 63.0, 200.0])
+    usages = Usages(np.array([0, 0, 1, 0, 0], np.int32), start, start + 1.0)
+    at_launch = tabulate(usages, np.random.default_rng(0), (0.0, 0.0, 1.0, 0.0), candidates=4)
+    assert at_launch.candidate[0, 0] == 0
+    assert [at_launch.candidate[i, at_launch.answer[i]] for i in (0, 2, 3)] == [0, 0, 0]
+    assert at_launch.answer.tolist()[1] == 4, "b was never seen before"
+    other = tabulate(usages, np.random.default_rng(0), (0.0, 1.0, 0.0, 0.0), candidates=4)
+    assert other.answer.tolist() == [SKIPPED, 4, 0, SKIPPED, SKIPPED]
+
+
+def test_people_come_up_as_launches_and_as_merged_usages(people: Corpus) -> None:
+    gone = replace(people, app=np.where(people.app == 1, 0, people.app).astype(np.int32))
+    everybody = Corpus.of((user, names, usages.renumbered()) for user, names, usages in gone.people())
+    wanted = mixed(prior_share=0.0, new_share=0.0, augmented=0.0, instants=0.0)
+    for share, kinds in ((1.0, True), (0.0, False)):
+        for member in members(everybody, mixed(wanted, launches=share)):
+            assert bool(np.isin(member.table.position, (LAUNCH, WHENEVER)).any()) is kinds
+            assert bool((member.usages.app[1:] == member.usages.app[:-1]).any()) is kinds
+    assert sum(LAUNCHES) == pytest.approx(1.0)
 
 
 @given(st.integers(0, 10_000), st.integers(4, 40))
@@ -150,7 +173,7 @@ def test_newcomers_have_no_past(people: Corpus) -> None:
     for member in new[:5]:
         assert 40 <= len(member.table) < 256
         assert member.usages.app[0] == 0
-        assert (member.table.candidate[0] < 0).all()  # the current app is all that is known, and nobody opens it again
+        assert (member.table.candidate[0] <= 0).all()  # the current app is all that is known
 
 
 def test_a_view_is_of_those_who_train(people: Corpus) -> None:
@@ -180,7 +203,7 @@ def test_some_logs_come_without_closes(people: Corpus) -> None:
     wanted = mixed(prior_share=0.0, new_share=0.0, augmented=0.0, instants=1.0)
     everybody = [member for number in range(4) for member in members(people, wanted, number)]
     assert all((member.usages.start == member.usages.end).all() for member in everybody)
-    assert {bool(member.table.at_open.all()) for member in everybody} == {True, False}
+    assert {bool((member.table.position == OPEN).all()) for member in everybody} == {True, False}
     with_closes = members(people, without(wanted, "instants"))
     assert all((member.usages.start < member.usages.end).any() for member in with_closes)
 
