@@ -20,6 +20,7 @@ import torch
 
 from stap import _engine
 from stap.bench.invented import Timed, alone, events, megabytes
+from stap.describe.canvas import drawing
 from stap.engine import STRATEGIES, EngineModel, EnginePredictor, Settings
 from stap.events import Event, Floats, Longs
 from stap.model import onnx, weights
@@ -184,19 +185,16 @@ def _catch_up(predictor: EnginePredictor) -> None:
 
 
 def _draw(cpu: Floats, held: Longs, out: Path) -> None:
-    from matplotlib.figure import Figure as Canvas
-
-    figure = Canvas(figsize=(9, 4), layout="constrained")
-    axes = figure.subplots()
-    axes.plot(cpu, ".", markersize=1.5, color="#2b6cb0", label="observe + rank")
-    axes.set(xlabel="event", ylabel="CPU milliseconds", xlim=(0, len(held)), ylim=(0, 1.3 * np.percentile(cpu, 99.5)))
-    other = axes.twinx()
-    other.plot(held, color="#c05621", linewidth=1, label="events in the predicting cache")
-    other.set(ylabel="events", ylim=(0, None))
-    title = "ISWI's sawtooth: the predicting cache grows from L/2 to L, then the other one takes over"
-    axes.set_title(title, fontsize=10)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    figure.savefig(out, dpi=130)
+    explained = "ISWI's sawtooth: the predicting cache grows from L/2 to L, then the other one takes over."
+    with drawing(out, (9, 4), explained) as figure:
+        axes = figure.subplots()
+        axes.plot(cpu, ".", markersize=1.5, color="#2b6cb0", label="observe + rank")
+        most = 1.3 * np.percentile(cpu, 99.5)
+        axes.set(xlabel="event", ylabel="CPU milliseconds", xlim=(0, len(held)), ylim=(0, most))
+        other = axes.twinx()
+        other.plot(held, color="#c05621", linewidth=1, label="events in the predicting cache")
+        other.set(ylabel="events", ylim=(0, None))
+        figure.legend(loc="outside upper center", ncols=2, frameon=False)
 
 
 def _lengths(model: EngineModel) -> dict[str, float]:

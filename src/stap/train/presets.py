@@ -12,20 +12,13 @@ from stap.model.config import ModelConfig
 from stap.train import config
 from stap.train.config import TrainConfig
 
+SHIPPED = ModelConfig(
+    context=512, dim=64, layers=2, hidden=128, query_key_norm=True, ordinal_heads=2, evidence=128, candidate_heads=4
+)
 PRESETS = {
     "shipped": TrainConfig(
         task="shipped",
-        model=ModelConfig(
-            context=512,
-            dim=64,
-            layers=2,
-            heads=4,
-            hidden=128,
-            query_key_norm=True,
-            ordinal_heads=2,
-            evidence=128,
-            candidate_heads=4,
-        ),
+        model=SHIPPED,
         tokens_per_batch=5_120,
         tokens_at_once=5_120,
         learning_rate=3e-3,
