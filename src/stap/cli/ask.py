@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,6 +12,7 @@ from stap.cli import charts, tables
 from stap.cli.options import Json, Logs, Model, Name, Names, Ranker, Reader, reads_logs, write_json
 from stap.demo.person import LOG as DEMO_LOG
 from stap.demo.replay import moments
+from stap.describe.person import day
 from stap.errors import BadInput
 from stap.events import Corpus, clock, from_table
 from stap.files import fingerprint
@@ -58,10 +59,10 @@ def evaluate_(
     if by_user:
         terminal.out.print("", tables.by_user(result))
     files = {
-        "model": model_file(model or shipped()) if "stap" in makers else None,
-        "ranker": ranker if "gbdt" in makers else None,
+        "model": _named(model_file(model or shipped())) if "stap" in makers else None,
+        "ranker": _named(ranker) if ranker and "gbdt" in makers else None,
     }
-    write_json({"version": __version__, "logs": logs, **_named(files), "seed": seed, **result}, json)
+    write_json({"version": __version__, "logs": logs, **files, "seed": seed, **result}, json)
 
 
 def _say_terms(corpus: Corpus, terms: evaluate.Terms, given: bool, trained: bool) -> None:
@@ -72,11 +73,9 @@ def _say_terms(corpus: Corpus, terms: evaluate.Terms, given: bool, trained: bool
         terminal.note(f"note: {people} left out: they have more than V = {terms.vocabulary} apps")
 
 
-def _named(files: dict[str, Path | None]) -> dict[str, Any]:
-    """Which files they were, so that nobody has to guess later."""
-    return {
-        name: None if path is None else {"file": str(path), "sha256": fingerprint(path)} for name, path in files.items()
-    }
+def _named(path: Path) -> dict[str, str]:
+    """Which file it was, so that nobody has to guess later."""
+    return {"file": str(path), "sha256": fingerprint(path)}
 
 
 @reads_logs
@@ -110,7 +109,7 @@ def predict(
         best = [{"app": name, "probability": probability} for name, probability in ranked]
         terminal.out.print_json(data={"after": after, "ranking": best, "unseen": unseen}, ensure_ascii=True)
     else:
-        terminal.say(f"after closing {closed}, {charts.clock_time(when)}:")
+        terminal.say(f"after closing {closed}, {day(when)} {when:%Y %H:%M}:")
         terminal.out.print(charts.ranking(ranked, unseen=unseen))
 
 

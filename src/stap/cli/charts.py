@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime
+from datetime import date
 from itertools import accumulate
 from typing import Any
 
@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stap.demo.replay import Moment
-from stap.describe.person import IN_TERMINAL, PARTS
+from stap.describe.person import IN_TERMINAL, PARTS, day
 from stap.events import Ranking
 from stap.terminal import harmless, out
 
@@ -47,14 +47,6 @@ def ranking(ranked: Ranking, came: str | None = None, unseen: float | None = Non
     if unseen is not None:
         rows.append(("", Text("an app never seen before", style="dim"), unseen))
     return bars((place, name, f"{100 * probability:.1f} %", probability) for place, name, probability in rows)
-
-
-def clock_time(when: datetime) -> str:
-    return f"{day(when)} {when:%Y %H:%M}"
-
-
-def day(when: date) -> str:
-    return f"{when:%a} {when.day} {when:%b}"
 
 
 def person(shown: dict[str, Any]) -> RenderableType:

@@ -19,14 +19,12 @@ from stap.train.people import hold_out
 from stap.train.presets import WITHOUT
 from stap.weights import shipped
 
-Run = Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")]
-
 
 @reads_logs
 def train(
     data: Data,
     read: Reader,
-    out: Run,
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
     preset: Annotated[
         Literal["shipped", "paper", "small", "tiny"] | None,
         typer.Option(

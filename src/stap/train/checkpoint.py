@@ -41,11 +41,7 @@ class Progress:
 
 
 def save(
-    path: Path,
-    model: Transformer,
-    optimisers: Sequence[Optimizer],
-    progress: Progress,
-    average: Mapping[str, Tensor],
+    path: Path, model: Transformer, optimisers: Sequence[Optimizer], progress: Progress, average: Mapping[str, Tensor]
 ) -> None:
     """`average`: the mean of the weights over the last steps; empty where a run keeps none."""
     tensors: dict[str, Tensor] = dict(model.state_dict())
@@ -54,20 +50,13 @@ def save(
         for kept in MEMORY[type(optimiser).__name__]:
             state = optimiser.state.get(parameter, {}).get(kept)
             tensors[f"{kept}.{name}"] = torch.zeros_like(parameter) if state is None else state
-    metadata = {
-        "format": weights.CHECKPOINT,
-        "config": model.config.to_json(),
-        "progress": json.dumps(asdict(progress)),
-    }
+    progress_text = json.dumps(asdict(progress))
+    metadata = {"format": weights.CHECKPOINT, "config": model.config.to_json(), "progress": progress_text}
     weights.write(tensors, metadata, path)
 
 
 def load(
-    path: Path,
-    model: Transformer,
-    optimisers: Sequence[Optimizer],
-    data: str,
-    average: dict[str, Tensor],
+    path: Path, model: Transformer, optimisers: Sequence[Optimizer], data: str, average: dict[str, Tensor]
 ) -> Progress:
     """Put everything back in place, after checking that it belongs to this model and this data."""
     where = str(path)

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,9 +35,7 @@ class Population:
     def __post_init__(self) -> None:
         if self.steps < 1 or not 0 <= self.prior_steps <= self.steps:
             raise _bad(f"{self.steps} steps, {self.prior_steps} of them on the prior")
-        for share in ("prior_share", "new_share"):
-            if not 0 <= getattr(self, share) < 1:
-                raise _bad(f"{share} is {getattr(self, share)}, not a share below 1")
+        _check_shares(self, "prior_share", "new_share")
 
 
 @dataclass(frozen=True)
@@ -76,14 +75,11 @@ class TrainConfig:
         for name in ("epochs", "tokens_per_batch", "tokens_at_once", "learning_rate", "validate_every"):
             if not 0 < getattr(self, name) < math.inf:
                 raise _bad(f"{name} must be above 0")
-        for name in ("seed", "weight_decay", "muon", "muon_decay", "warmup_steps", "clip", "patience"):
+        at_least_0 = ("seed", "weight_decay", "muon", "muon_decay", "warmup_steps", "clip", "patience")
+        for name in (*at_least_0, "checkpoint_seconds"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise _bad(f"{name} must be 0 or more")
-        for name in ("beta2", "decay_to", "average"):
-            if not 0 <= getattr(self, name) < 1:
-                raise _bad(f"{name} is {getattr(self, name)}, not a share below 1")
-        if not 0 <= self.checkpoint_seconds < math.inf:
-            raise _bad("checkpoint_seconds must be 0 or more")
+        _check_shares(self, "beta2", "decay_to", "average")
         if len(self.split) not in (2, 3) or not all(type(part) is int and part > 0 for part in self.split):
             raise _bad(f"split is {list(self.split)}, not 2 or 3 numbers above 0: training, validation, testing")
         if self.fold and len(self.split) == 3:
@@ -138,11 +134,16 @@ def read(path: Path, base: TrainConfig | None = None) -> TrainConfig:
     return changed(base or TrainConfig(), values, str(path))
 
 
-def changed(base: Settings, values: dict[str, Any], where: str) -> Settings:
-    """The settings with some others in their place; a name, type or value that cannot be is refused."""
+def changed(base: Settings, values: Mapping[str, Any], where: str) -> Settings:
+    """The settings with some others in their place; a name, type or value that cannot be is refused.
+
+    None says nothing: that setting stays as it is.
+    """
     kinds = {field.name: type(getattr(base, field.name)) for field in fields(base)}
     taken: dict[str, Any] = {}
     for name, value in values.items():
+        if value is None:
+            continue
         if name not in kinds:
             raise BadInput(where, f"unknown setting {name!r}", f"the settings are {', '.join(kinds)}")
         if name == "model" and isinstance(value, dict):
@@ -176,6 +177,12 @@ def write(config: TrainConfig, path: Path) -> None:
         lines += ["", f"[{title}]", *(f"{name} = {json.dumps(value)}" for name, value in table.items())]
     with replacing(path) as draft:
         draft.write_text("\n".join(lines) + "\n")
+
+
+def _check_shares(settings: TrainConfig | Population, *names: str) -> None:
+    for name in names:
+        if not 0 <= getattr(settings, name) < 1:
+            raise _bad(f"{name} is {getattr(settings, name)}, not a share below 1")
 
 
 def _bad(why: str) -> BadInput:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -28,11 +27,7 @@ def board(total: int, done: int, show: bool) -> Iterator[Board]:
     )
     with Progress(*columns, console=terminal.err, disable=not show) as bar:
         task = bar.add_task("", total=total, completed=done, epoch=0, loss=float("nan"), beside="", rate=0.0)
-
-        def update(steps: int, **values: Any) -> None:
-            bar.update(task, completed=steps, **values)
-
-        yield update
+        yield lambda steps, **values: bar.update(task, completed=steps, **values)
 
 
 def say_people(split: dict[str, list[str]], users: Sequence[str], vocabulary: int) -> None:

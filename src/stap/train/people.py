@@ -11,6 +11,7 @@ import numpy as np
 from stap.errors import BadInput
 from stap.events import NO_LABEL, Corpus
 from stap.train.config import TrainConfig, parse_fold
+from stap.usage import some
 from stap.windows import filter_users, split_users
 
 
@@ -30,8 +31,7 @@ def hold_out(corpus: Corpus, fold: str, seed: int = 0, always: Sequence[str] = (
     """(training, held out); without a fold everybody trains. `always`: users who are never held out."""
     everybody = np.arange(len(corpus.users))
     if missing := sorted(set(always) - set(corpus.users)):
-        some = ", ".join(corpus.users[:5]) + (", ..." if len(corpus.users) > 5 else "")
-        raise BadInput("--always", f"no user {missing[0]!r} in the log", f"its users are {some}")
+        raise BadInput("--always", f"no user {missing[0]!r} in the log", f"its users are {some(corpus.users)}")
     if not fold:
         return corpus, corpus.select(everybody[:0])
     number, parts = parse_fold(fold)

@@ -12,20 +12,13 @@ from stap.model.config import ModelConfig
 from stap.train import config
 from stap.train.config import TrainConfig
 
+SHIPPED = ModelConfig(
+    context=512, dim=64, layers=2, hidden=128, query_key_norm=True, ordinal_heads=2, evidence=128, candidate_heads=4
+)
 PRESETS = {
     "shipped": TrainConfig(
         task="shipped",
-        model=ModelConfig(
-            context=512,
-            dim=64,
-            layers=2,
-            heads=4,
-            hidden=128,
-            query_key_norm=True,
-            ordinal_heads=2,
-            evidence=128,
-            candidate_heads=4,
-        ),
+        model=SHIPPED,
         tokens_per_batch=5_120,
         tokens_at_once=5_120,
         learning_rate=3e-3,
@@ -122,22 +115,19 @@ def parse_split(text: str | None) -> list[int] | None:
         raise BadInput("--split", f"{text!r} is not a split", "write 8:2 or 7:1:2") from None
 
 
-def choose(
-    name: str, file: Path | None = None, part: str | None = None, given: Mapping[str, Any] | None = None
-) -> TrainConfig:
+def choose(name: str, file: Path | None, part: str | None, given: Mapping[str, Any]) -> TrainConfig:
     """A preset, less a part, changed by a file, changed by what the command line says (`given`, None for nothing).
 
     With a fold held out the rest is split 7 : 1, so that fifths give the paper's 7 : 1 : 2 but for rounding.
     """
-    said = {key: value for key, value in (given or {}).items() if value is not None}
     chosen = preset(name)
     if part is not None:
         chosen = without(chosen, part)
-    if said.get("fold"):
+    if given.get("fold"):
         chosen = replace(chosen, split=(7, 1))
     if file is not None:
         chosen = config.read(file, chosen)
-    return config.changed(chosen, said, "the command line")
+    return config.changed(chosen, given, "the command line")
 
 
 def settle(
@@ -147,5 +137,4 @@ def settle(
     own = folder / "config.toml"
     if begin == "new" or not own.exists() or name or file or part:
         return choose(name or "small", file, part, given)
-    said = {key: value for key, value in given.items() if value is not None}
-    return config.changed(config.read(own), said, "the command line")
+    return config.changed(config.read(own), given, "the command line")

@@ -21,7 +21,7 @@ from stap.train import checkpoint, config, journal, optimisers, parallel, tasks
 from stap.train.checkpoint import Progress
 from stap.train.config import TrainConfig
 from stap.train.display import Board, board, say_people, say_result
-from stap.train.parallel import World, launch, restarted, world
+from stap.train.parallel import World, launch, restarts, world
 from stap.train.step import Trainer
 from stap.train.tasks.base import Epoch, Task
 
@@ -113,7 +113,7 @@ def agreed(own: TrainConfig, wanted: TrainConfig, folder: Path) -> TrainConfig:
 def _goes_on(folder: Path, here: World) -> bool:
     """Whether torchrun, which starts all workers anew when one has died, made this run itself."""
     mark = folder / LAUNCH
-    return restarted() and (not here.writes or (mark.exists() and mark.read_text() == launch()))
+    return restarts() > 0 and (not here.writes or (mark.exists() and mark.read_text() == launch()))
 
 
 def _make_folder(folder: Path, settings: TrainConfig, task: Task) -> None:
