@@ -121,6 +121,8 @@ def only_users(table: pl.DataFrame, wanted: Sequence[str], where: str) -> pl.Dat
     """The rows of some users, each named alone or with others between commas; a slip is worth hearing about."""
     users = set(table["user"].unique())
     chosen = set(names(wanted, users) or [])
+    if not chosen:
+        raise BadInput(where, "no user is named", f"the users are {some(users)}")
     if unknown := sorted(chosen - users):
         raise BadInput(where, f"no user {unknown[0]!r}", f"the users are {some(users)}")
     return table.filter(pl.col("user").is_in(list(chosen)))

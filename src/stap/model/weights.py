@@ -32,17 +32,6 @@ MODEL, CHECKPOINT = "stap-model", "stap-checkpoint"  # metadata["format"]
 DTYPES = ("F32", "F16")
 WHOLE, SCALE = "I8", ".scale"  # whole numbers -127..127, and the tensor that says what they are to be multiplied with
 _LARGE = ("attention.qkv.weight", "attention.out.weight", "feedforward.gate_up.weight", "feedforward.down.weight")
-RUN_MODELS = ("best.safetensors", "model.safetensors")  # of a run folder, by task
-
-
-def model_file(path: Path) -> Path:
-    """A model file, or the one in a run's folder."""
-    if not path.is_dir():
-        return path
-    present = [path / name for name in RUN_MODELS if (path / name).exists()]
-    if not present:
-        raise BadInput(str(path), "a folder without a trained model", "give a run's folder or a model file")
-    return present[0]
 
 
 def is_large(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -11,10 +10,10 @@ from stap import terminal
 from stap.engine import DTYPES, STRATEGIES, Dtype, EngineModel, Settings
 from stap.evaluate import report, stream
 from stap.events import Corpus
-from stap.model.weights import model_file
+from stap.registry import Stap
 from stap.terminal import Tick
 from stap.verdict import Figure, publish
-from stap.weights import shipped
+from stap.weights import model_file, shipped
 
 LIMITS = (100, 50, 25)  # virtual indices, instead of all
 ALLOWED = {"fp16 weights, fp16 cache": 0.1, "int8 weights, int8 cache": 0.3}  # points of HR@1 that may be lost
@@ -41,8 +40,8 @@ def run(corpus: Corpus, model: Path | None = None) -> dict[str, Any]:
 
 def score(corpus: Corpus, path: Path, weights: Dtype, settings: Settings, tick: Tick) -> tuple[dict[str, float], float]:
     """Pooled figures, and milliseconds of CPU time a ranking."""
-    model = EngineModel(path, weights)
+    model = Stap(EngineModel(path, weights), settings=settings)
     begin = process_time()
-    ranks = stream(corpus, partial(model.predictor, settings), tick)
+    ranks = stream(corpus, model, tick)
     pooled: dict[str, float] = report(ranks, "stream")["pooled"]
     return pooled, 1e3 * (process_time() - begin) / len(ranks.rank)

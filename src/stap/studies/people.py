@@ -1,6 +1,6 @@
 """`stap study people`: every predictor on people nobody trained on, the same positions for all, pooled over folds.
 
-A RUN is the folder of one fold of `stap train --preset shipped`: users.json (who trained, who not), model.safetensors
+A RUN is the folder of one fold of `stap train --preset shipped`: users.json (who trained, who not), its model
 and, where the rival takes part, gbdt.txt. A fold's model and trees meet only that fold's held-out users. --zero-shot
 puts one model before everybody of other logs. --anew asks the same of everybody's stretches of so many usages, each
 without a past: the cold start, measured on far more positions than everybody's first ones. docs/protocol.md says what
@@ -27,8 +27,9 @@ from stap.evaluate import stream
 from stap.events import Corpus, Event, Floats, Ints, Ranking
 from stap.predictors import CLASSICAL
 from stap.predictors.base import Maker
-from stap.registry import maker
+from stap.registry import Stap, maker
 from stap.studies.people_figures import Streamed, cold, figures
+from stap.weights import model_file
 
 COSTLY = ("stap", "gbdt", "ppm", "blend")  # begun first, so that no process is left alone with them at the end
 RUN_REMEDY = "use folders that `stap train --fold K/N` wrote, one per fold"
@@ -71,11 +72,24 @@ class Witness:
         return ranking
 
 
+@dataclass(frozen=True)
+class Witnesses:
+    """A maker of them."""
+
+    stap: Stap
+    notes: list[tuple[float, float]]
+
+    def __call__(self) -> Witness:
+        return self.of("")
+
+    def of(self, user: str) -> Witness:
+        return Witness(self.stap.of(user), self.notes)
+
+
 def load(group: Group, name: str, notes: list[tuple[float, float]]) -> Maker:
     if name != "stap":
         return maker(name, ranker=group.ranker)
-    model = EngineModel(group.model)
-    return lambda: Witness(model.predictor(), notes)
+    return Witnesses(Stap(EngineModel(group.model)), notes)
 
 
 def score(group: Group, name: str) -> Scores:
@@ -124,7 +138,7 @@ def held_out(corpus: Corpus, runs: Sequence[Path]) -> list[Group]:
         taken |= testing
         people = corpus.select(np.array(sorted(place[user] for user in testing)))
         ranker = run / "gbdt.txt"
-        groups.append(Group(people, run / "model.safetensors", ranker if ranker.exists() else None))
+        groups.append(Group(people, model_file(run), ranker if ranker.exists() else None))
     without = [str(run) for run, group in zip(runs, groups, strict=True) if group.ranker is None]
     if 0 < len(without) < len(runs):
         raise BadInput(without[0], "no gbdt.txt, though other runs have one", "train it with `stap rival --fold K/N`")

@@ -78,7 +78,7 @@ def load(
         raise BadInput(where, "the run was started on other data", f"give the same logs, or {_REMEDY}")
     tensors = load_file(path)
     model.load_state_dict({name: tensors[name] for name in shapes})
-    average.update({name: tensors[f"{AVERAGE}.{name}"] for name in average})
+    average.update({name: tensors[f"{AVERAGE}.{name}"].to(mean.device) for name, mean in average.items()})
     if progress.steps:
         for name, parameter, optimiser in moved:
             device, kind = parameter.device, type(optimiser).__name__

@@ -120,14 +120,22 @@ def choose(name: str, file: Path | None, part: str | None, given: Mapping[str, A
 
     With a fold held out the rest is split 7 : 1, so that fifths give the paper's 7 : 1 : 2 but for rounding.
     """
-    chosen = preset(name)
+    base = chosen = preset(name)
     if part is not None:
         chosen = without(chosen, part)
-    if given.get("fold"):
-        chosen = replace(chosen, split=(7, 1))
     if file is not None:
         chosen = config.read(file, chosen)
-    return config.changed(chosen, given, "the command line")
+    chosen = config.changed(chosen, given, "the command line")
+    for option in ("split", "epochs") if chosen.task == "shipped" else ():
+        if given.get(option) is not None:
+            remedy = "leave it out; --fold holds people out, population.steps in --config says how long"
+            raise BadInput(f"--{option}", "the shipped task does not take it", remedy)
+    return replace(chosen, split=(7, 1)) if chosen.fold and chosen.split == base.split else chosen
+
+
+def no_run(folder: Path) -> BadInput:
+    remedy = "check the path; to start a run here leave --resume out, or say --start-or-resume"
+    return BadInput(str(folder), "no run in it to resume", remedy)
 
 
 def settle(
@@ -135,6 +143,8 @@ def settle(
 ) -> TrainConfig:
     """What a run is to have: of one that goes on, what it has, changed by what was said (which may then be refused)."""
     own = folder / "config.toml"
+    if begin == "resume" and not own.exists():
+        raise no_run(folder)
     if begin == "new" or not own.exists() or name or file or part:
         return choose(name or "small", file, part, given)
     return config.changed(config.read(own), given, "the command line")

@@ -21,7 +21,7 @@ from stap.phi import draw
 from stap.train import people
 from stap.train.config import TrainConfig
 from stap.train.parallel import World
-from stap.train.tasks.base import Epoch, Task
+from stap.train.tasks.base import Epoch, Task, started
 from stap.windows import cut, encode, trimmed
 
 
@@ -67,7 +67,7 @@ class Paper(Task):
 
     def build(self) -> Transformer:
         torch.manual_seed(self.settings.seed)
-        return Transformer(self.settings.model)
+        return started(self.settings) or Transformer(self.settings.model)
 
     def objective(self, model: Transformer) -> nn.Module:
         return Objective(model)
