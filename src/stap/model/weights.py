@@ -39,10 +39,10 @@ def model_file(path: Path) -> Path:
     """A model file, or the one in a run's folder."""
     if not path.is_dir():
         return path
-    present = [path / name for name in RUN_MODELS if (path / name).exists()]
-    if not present:
-        raise BadInput(str(path), "a folder without a trained model", "give a run's folder or a model file")
-    return present[0]
+    for name in RUN_MODELS:
+        if (path / name).exists():
+            return path / name
+    raise BadInput(str(path), "a folder without a trained model", "give a run's folder or a model file")
 
 
 def is_large(name: str) -> bool:
