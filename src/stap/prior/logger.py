@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from stap.events import DAY, Usages
-from stap.prior.person import Random, by, pick, whole
+from stap.prior.person import Draw, Random, by, pick, whole
 
 STRETCH = 3  # days
-TICKS = {0.001: 0.15, 1.0: 0.4, 5.0: 0.1, 10.0: 0.27, 60.0: 0.08}  # seconds, and how many loggers have such a clock
-CLOSES = ("kept", "instants", "next start")  # as it was; no close at all; an app ends where the next begins
+CLOSES = {"kept": 0.75, "instants": 0.12, "next start": 0.13}  # as it was; none at all; where the next app begins
+TICKS = {0.001: 0.15, 1.0: 0.4, 5.0: 0.1, 10.0: 0.27, 60.0: 0.08}  # seconds
+
+
+def one_of(shares: dict[Any, float]) -> Draw:
+    return lambda rng: rng.choice(list(shares), p=list(shares.values())).item()
 
 
 def flaw(chance: float, low: float, high: float) -> Any:
@@ -24,13 +28,9 @@ def flaw(chance: float, low: float, high: float) -> Any:
 class Logger:
     """Without a flaw by default; as drawn, each flaw is absent more often than not."""
 
-    closes: str = by(lambda rng: str(rng.choice(CLOSES, p=(0.75, 0.12, 0.13))), "kept")  # one of CLOSES
-    tick: float = by(
-        lambda rng: float(rng.choice(list(TICKS), p=list(TICKS.values()))), 0.001
-    )  # seconds; times are multiples, rounded down
-    generous: bool = by(
-        lambda rng: bool(rng.random() < 0.35), False
-    )  # ends are rounded up: what was seen lasted a tick
+    closes: str = by(one_of(CLOSES), "kept")
+    tick: float = by(one_of(TICKS), 0.001)  # all times are whole multiples, rounded down
+    generous: bool = by(lambda rng: bool(rng.random() < 0.35), False)  # ends are rounded up: all that is seen lasts
     lost: float = flaw(0.3, 0.0, 0.6)  # share of closes that are missing: the usage ends where it started
     overrun: float = flaw(0.4, 0.0, 1.0)  # share of closes that come late, when the next app is open already
     missed: float = flaw(0.3, 0.2, 1.0)  # share of usages shorter than a tick that are not seen
