@@ -21,8 +21,8 @@ from .reference import saved, sharp
 
 WHOLE = {name: (1, most) for name, most in config.LARGEST.items()} | {
     "ordinal_heads": (0, config.LARGEST["heads"]),
-    "evidence": (0, config.MOST_EVIDENCE),
-    "candidate_heads": (0, config.MOST_CANDIDATE_HEADS),
+    "evidence": (0, config.LARGEST["evidence"]),
+    "candidate_heads": (0, config.LARGEST["candidate_heads"]),
 }
 REAL = {"time_base": (1.0, 1e12), "norm_eps": (0.0, 1.0)}  # without the ends
 ENGINE_ALONE = {"MOST_APPS": 1024, "MOST_APP_BYTES": 4096}  # Python's definitions forget nothing
