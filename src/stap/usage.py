@@ -135,6 +135,6 @@ def names(wanted: Sequence[str] | None, users: Collection[str] = ()) -> list[str
     return [name for value in wanted for name in ([value] if value in users else value.split(",")) if name]
 
 
-def some(users: Collection[str], most: int = 5) -> str:
-    """The first few names, and an ellipsis where there are more."""
-    return ", ".join([*sorted(users)[:most], *(["..."] if len(users) > most else [])])
+def some(users: Collection[str]) -> str:
+    """The first five names, and an ellipsis where there are more."""
+    return ", ".join([*sorted(users)[:5], *(["..."] if len(users) > 5 else [])])

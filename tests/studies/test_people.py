@@ -128,17 +128,17 @@ def test_what_is_noted_belongs_to_the_position(runs: list[Path]) -> None:
     """The notes after each close are those of a predictor that is asked there and nowhere else."""
 
     group = people.held_out(corpus(4), runs)[0]
-    scores, model, position = people.score(group, "stap"), Stap(EngineModel(group.model)), 0
+    (ranks, held), model, position = people.score(group, "stap"), Stap(EngineModel(group.model)), 0
     for user in range(len(group.people.users)):
         predictor, rows = model.of(group.people.users[user]), group.people.rows(user)
         for opened, closed in list(group.people.events(user, rows))[:-1]:
             predictor.observe(opened)
             predictor.observe(closed)
             best = predictor.rank(1)
-            assert scores.top[position] == pytest.approx(best[0][1] if best else 0.0, abs=1e-3)
-            assert scores.unseen[position] == pytest.approx(predictor.unseen(), abs=1e-3)
+            assert held[position, 0] == pytest.approx(best[0][1] if best else 0.0, abs=1e-3)
+            assert held[position, 1] == pytest.approx(predictor.unseen(), abs=1e-3)
             position += 1
-    assert position == len(scores.rank)
+    assert position == len(ranks)
 
 
 @pytest.mark.parametrize(

@@ -41,15 +41,15 @@ def run() -> dict[str, Any]:
     )
 
 
-def write_log(path: Path, rows: int = ROWS) -> None:
+def write_log(path: Path) -> None:
     """A TSV of LSApp's shape, since the original cannot be shipped: runs of about six rows an app, as there."""
     rng = np.random.default_rng(0)
-    user = np.sort(rng.integers(0, USERS, rows))
-    run = np.cumsum(rng.random(rows) < 1 / 6)
+    user = np.sort(rng.integers(0, USERS, ROWS))
+    run = np.cumsum(rng.random(ROWS) < 1 / 6)
     popularity = 1 / np.arange(1, APPS + 1)
     app = rng.choice(APPS, run[-1] + 1, p=popularity / popularity.sum())[run]
-    kind = np.where(np.diff(run, prepend=-1) != 0, 0, rng.choice([1, 2, 2, 2, 3], rows))
-    seconds = np.cumsum(rng.choice([1, 2, 5, 30, 600], rows, p=[0.5, 0.25, 0.15, 0.08, 0.02]))
+    kind = np.where(np.diff(run, prepend=-1) != 0, 0, rng.choice([1, 2, 2, 2, 3], ROWS))
+    seconds = np.cumsum(rng.choice([1, 2, 5, 30, 600], ROWS, p=[0.5, 0.25, 0.15, 0.08, 0.02]))
     frame = pl.DataFrame({"user_id": user, "session_id": run // 8, "seconds": seconds, "app": app, "kind": kind})
     kinds = pl.Series(["Opened", "Closed", "User Interaction", "Broken"])
     frame.select(

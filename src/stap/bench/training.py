@@ -64,7 +64,9 @@ def run() -> dict[str, Any]:
             label = f"L = {context}, {kind} windows"
             rates = _rates(context, full)
             if not full:
-                figures.append(Figure(f"{label}: padding", _padding(context), "% of the plain loop's events"))
+                windows = cut(_people(context, full), context)
+                padding = 100 - 200 * float(windows.usages.sum()) / (len(windows) * context)
+                figures.append(Figure(f"{label}: padding", padding, "% of the plain loop's events"))
             figures += [Figure(f"{label}: {who}", median(found), "events/s") for who, found in rates.items()]
             for peer, what in ((PLAIN, "ratio to the plain loop"), (FUSED, "ratio with fused attention")):
                 ratio = median(ours / theirs for ours, theirs in zip(rates[OURS], rates[peer], strict=True))
@@ -91,11 +93,6 @@ def _people(context: int, full: bool) -> Corpus:
     if full:
         return corpus(np.full(2 * TOKENS // context, context // 2), APPS)
     return corpus(np.random.default_rng(0).lognormal(np.log(2053) - 0.72, 1.2, 64).astype(int) + 2, APPS)
-
-
-def _padding(context: int) -> float:
-    windows = cut(_people(context, full=False), context)
-    return float(100 - 200 * windows.usages.sum() / (len(windows) * context))
 
 
 def _rates(context: int, full: bool) -> dict[str, list[float]]:

@@ -26,7 +26,7 @@ class Frame:
         return next((place for place, (app, _) in enumerate(self.ranking, 1) if app == self.came), None)
 
 
-def frames(corpus: Corpus, user: int, predictor: Predictor, k: int = 5, tick: Tick = quiet) -> Iterator[Frame]:
+def frames(corpus: Corpus, user: int, predictor: Predictor, tick: Tick = quiet) -> Iterator[Frame]:
     """After every close with a known next app."""
     rows = corpus.rows(user)
     for (opened, closed), code in zip(corpus.events(user, rows), corpus.label[rows].tolist(), strict=True):
@@ -34,4 +34,4 @@ def frames(corpus: Corpus, user: int, predictor: Predictor, k: int = 5, tick: Ti
         predictor.observe(closed)
         tick(1)
         if code != NO_LABEL:
-            yield Frame(clock(closed.minutes), closed.app, predictor.rank(k), corpus.apps[user][code])
+            yield Frame(clock(closed.minutes), closed.app, predictor.rank(5), corpus.apps[user][code])

@@ -7,7 +7,7 @@ docs/results/prior.md holds them against each other.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from stap.events import Floats, Longs
 
 Random = np.random.Generator
 Draw = Callable[[Random], Any]
-Part = TypeVar("Part", "Day", "Tastes", "Habits", "Stays")
+Part = TypeVar("Part")
 
 # How a next app may come about. `given` is what needs no past: taste, a notification, or an app never used before.
 HOWS = ("lag", "again", "again after two", "follow", "follow two", "clock", "given")
@@ -40,15 +40,15 @@ def whole(low: int, high: int) -> Draw:
     return lambda rng: int(rng.integers(low, high + 1))
 
 
-def by(draw: Draw) -> Any:
+def by(draw: Draw, default: Any = MISSING) -> Any:
     """A setting that is drawn like this, unless something else is said of somebody."""
-    return field(metadata={"draw": draw})
+    return field(default=default, metadata={"draw": draw})
 
 
 def draw_part(part: type[Part], rng: Random, **said: Any) -> Part:
-    """All settings in their order; a draw that was said takes the place of the usual one."""
+    """All settings of a dataclass in their order; what was said, a value or a draw, takes the place of the usual."""
     drawn = {}
-    for setting in fields(part):
+    for setting in fields(part):  # type: ignore[arg-type]
         value = said[setting.name] if setting.name in said else setting.metadata["draw"]
         drawn[setting.name] = value(rng) if callable(value) else value
     return part(**drawn)

@@ -85,6 +85,5 @@ def _figures(name: str, corpus: Corpus, makers: dict[str, Maker], tick: Tick) ->
     for metric in METRICS:
         own, best = pooled["stap"][metric], max(RIVALS, key=lambda who: pooled[who][metric])
         figures.append(Figure(f"{name}: {metric} of `stap`", own, "%"))
-        more = own - pooled[best][metric]
-        figures.append(Figure(f"{name}: {metric} over `{best}`", more, "points", "at least 0", more >= 0))
+        figures.append(Figure.at_least(f"{name}: {metric} over `{best}`", own - pooled[best][metric], "points", 0))
     return figures

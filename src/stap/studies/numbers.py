@@ -34,7 +34,7 @@ def run(corpus: Corpus, model: Path | None = None) -> dict[str, Any]:
             rows.append(Figure(f"{name}: CPU", cost, "ms a ranking"))
             if most := ALLOWED.get(name):
                 loss = found["fp32 weights, fp32 cache"]["HR@1"] - pooled["HR@1"]
-                rows.append(Figure(f"{name}: lost", loss, "points", f"at most {most}", loss <= most))
+                rows.append(Figure.at_most(f"{name}: lost", loss, "points", most))
     return publish("accuracy of the engine", rows) | {"cases": found}
 
 

@@ -48,17 +48,8 @@ class Group:
         return (*CLASSICAL, "stap", "gbdt") if self.ranker else (*CLASSICAL, "stap")
 
 
-@dataclass(frozen=True)
-class Scores:
-    """One predictor after every close; what it held likely is noted of `stap` only."""
-
-    rank: Ints
-    top: Floats  # the first app's probability
-    unseen: Floats
-
-
 class Witness:
-    """STAP, with a note at each ranking of what it held likely."""
+    """STAP, with a note at each ranking of what it held likely: its first app, and one never seen before."""
 
     def __init__(self, predictor: EnginePredictor, notes: list[tuple[float, float]]) -> None:
         self._predictor, self._notes = predictor, notes
@@ -92,13 +83,15 @@ def load(group: Group, name: str, notes: list[tuple[float, float]]) -> Maker:
     return Witnesses(Stap(EngineModel(group.model)), notes)
 
 
-def score(group: Group, name: str) -> Scores:
-    """One predictor on a group; people come one after the other, so the notes are in the order of the positions."""
+def score(group: Group, name: str) -> tuple[Ints, Floats]:
+    """One predictor after every close: (n,) ranks, and of `stap` (n, 2) what it held likely.
+
+    People come one after the other, so the notes are in the order of the positions.
+    """
     notes: list[tuple[float, float]] = []
     ranks = stream(group.people, load(group, name, notes))
     closed = ~ranks.opened
-    held = np.array(notes if name == "stap" else np.zeros((len(closed), 2))).reshape(-1, 2)[closed]
-    return Scores(ranks.rank[closed], held[:, 0], held[:, 1])
+    return ranks.rank[closed], np.array(notes)[closed] if notes else np.empty((0, 2))
 
 
 def collect(groups: Sequence[Group], processes: int = 1) -> Streamed:
@@ -109,15 +102,15 @@ def collect(groups: Sequence[Group], processes: int = 1) -> Streamed:
             load(group, name, [])
     work = [(group, name) for name in sorted(names, key=lambda name: name not in COSTLY) for group in groups]
     with terminal.progress("streaming", sum(len(group.people.app) for group, _ in work)) as tick:
-        found: dict[str, list[Scores]] = {name: [] for name in names}
+        found: dict[str, list[tuple[Ints, Floats]]] = {name: [] for name in names}
         # Spawned, not forked: LightGBM's and polars' threads do not survive a fork.
         with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
             results = pool.map(score, *zip(*work, strict=True)) if processes > 1 else starmap(score, work)
             for (group, name), scores in zip(work, results, strict=True):
                 found[name].append(scores)
                 tick(len(group.people.app))
-    rank = {name: np.concatenate([scores.rank for scores in found[name]]) for name in names}
-    top, unseen = (np.concatenate([getattr(scores, part) for scores in found["stap"]]) for part in ("top", "unseen"))
+    rank = {name: np.concatenate([ranks for ranks, _ in found[name]]) for name in names}
+    top, unseen = np.concatenate([held for _, held in found["stap"]]).T
     return Streamed.over([group.people for group in groups], rank, top, unseen)
 
 

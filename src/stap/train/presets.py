@@ -58,20 +58,20 @@ PRESETS = {
     ),
 }
 
-# What it takes to leave each part out; a dot reaches into a table of settings.
+# What it takes to leave each part out.
 WITHOUT: dict[str, dict[str, Any]] = {
-    "evidence": {"model.candidate_heads": 0, "model.evidence": 0},
-    "comparison": {"model.candidate_heads": 0},
-    "transformer": {"population.transformer": False},
+    "evidence": {"model": {"candidate_heads": 0, "evidence": 0}},
+    "comparison": {"model": {"candidate_heads": 0}},
+    "transformer": {"population": {"transformer": False}},
     "shuffle": {"shuffle": False},
-    "prior": {"population.prior_steps": 0, "population.prior_share": 0.0},
-    "real": {"population.real": False},
-    "context": {"model.context": 32},
-    "augmentation": {"population.augmented": 0.0},
-    "interruptions": {"population.interrupted": 0.0},
-    "instants": {"population.instants": 0.0},
-    "newcomers": {"population.new_share": 0.0},
-    "view": {"population.view_share": 0.0},
+    "prior": {"population": {"prior_steps": 0, "prior_share": 0.0}},
+    "real": {"population": {"real": False}},
+    "context": {"model": {"context": 32}},
+    "augmentation": {"population": {"augmented": 0.0}},
+    "interruptions": {"population": {"interrupted": 0.0}},
+    "instants": {"population": {"instants": 0.0}},
+    "newcomers": {"population": {"new_share": 0.0}},
+    "view": {"population": {"view_share": 0.0}},
     "muon": {"muon": 0.0},
     "averaging": {"average": 0.0},
     "curriculum": {"curriculum": ()},
@@ -96,13 +96,10 @@ def without(settings: TrainConfig, part: str) -> TrainConfig:
 
 def _less(settings: TrainConfig, part: str) -> TrainConfig:
     """The same settings where they have no such part."""
-    for path, value in WITHOUT.get(part, {}).items():
-        table, _, name = path.rpartition(".")
-        if not table:
-            settings = replace(settings, **{name: value})
-        elif table == "model" or settings.task == "shipped":
-            settings = replace(settings, **{table: replace(getattr(settings, table), **{name: value})})
-    return settings
+    less = WITHOUT.get(part, {})
+    if "population" in less and settings.task != "shipped":
+        return settings
+    return config.changed(settings, less, "--without")
 
 
 def parse_split(text: str | None) -> list[int] | None:
