@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "stap"
 MODULES = sorted(SOURCE.rglob("*.py"))
 FRONT_DOORS = {"__init__", "__main__"}  # of the package: they open whatever is asked for
-NEEDS_TORCH = {"model", "reference", "train", "rivals", "studies", "bench"}
+NEEDS_TORCH = {"model", "reference", "train", "studies", "bench"}
 LONGEST = 300  # lines of a module
 
 
@@ -92,6 +92,14 @@ def test_torch_is_known_where_it_is_needed_only(path: Path) -> None:
 def test_no_module_is_too_long(suffix: str) -> None:
     too_long = {str(path): n for path in ROOT.glob(suffix) if (n := len(path.read_text().splitlines())) > LONGEST}
     assert not too_long
+
+
+def test_the_walks_and_the_glossary_name_files_that_are_there() -> None:
+    for document in ("design.md", "glossary.md"):
+        text = (ROOT / "docs" / document).read_text()
+        for name in re.findall(r"`([\w/]+\.(?:py|cpp|h|inl))`", text):
+            places = (ROOT / name, SOURCE / name, ROOT / "engine" / "src" / "person" / name)
+            assert any(place.exists() for place in places), f"{document} names {name}"
 
 
 def test_documents_fit_a_screen() -> None:

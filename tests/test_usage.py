@@ -172,3 +172,9 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
         save(None, path)  # type: ignore[arg-type]
     assert path.read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_nobody_named_is_nobody_chosen() -> None:
+    for nobody in ([""], [","]):
+        with pytest.raises(BadInput, match="no user is named"):
+            only_users(table(("u", "A", 0, 10)), nobody, "log.csv")

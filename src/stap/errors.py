@@ -20,7 +20,7 @@ def extra(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "onnx", "lightgbm"):
+        if error.name not in ("torch", "onnx", "onnxruntime", "lightgbm"):
             raise
-        package = "onnx" if error.name == "onnx" else "train"
+        package = "onnx" if error.name.startswith("onnx") else "train"
         raise BadInput("stap", f"{error.name} is not installed", f"pip install 'stap[{package}]'") from None

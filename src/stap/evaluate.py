@@ -40,7 +40,7 @@ class Terms:
         if context is not None and trained and context > own and not longer:
             why = f"{context} events, but the model was trained for {own}"
             raise BadInput("--context", why, f"use at most {own}, or add --longer-context")
-        return cls(context or own, max([VOCABULARY, *(room for room, _ in trained)]))
+        return cls(context or own, min((room for room, _ in trained), default=VOCABULARY))
 
 
 @runtime_checkable
@@ -183,6 +183,7 @@ def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, terms: Terms
     return {
         "protocol": protocol,
         "context": terms.context if protocol == "paper" else None,
+        "vocabulary": terms.vocabulary if protocol == "paper" else None,
         "users left out": [corpus.users[user] for user in left_out],
         "predictors": reports,
     }

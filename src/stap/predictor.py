@@ -16,11 +16,12 @@ from typing import Self
 import polars as pl
 
 from stap import usage
-from stap.engine import EngineModel
+from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
 from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Ranking, from_table
 from stap.files import replacing
-from stap.weights import shipped
+from stap.phi import seed_of
+from stap.weights import model_file, shipped
 
 When = datetime | float  # the person's wall clock: a time, or minutes since 1970 (or any other midnight)
 
@@ -28,18 +29,18 @@ When = datetime | float  # the person's wall clock: a time, or minutes since 197
 class Predictor:
     """One person's history, and what they will open next."""
 
-    def __init__(self, model: EngineModel) -> None:
+    def __init__(self, model: EngineModel, user: str = "") -> None:
         self._model = model
-        self._session = model.predictor()
+        self._session = model.predictor(Settings(seed=seed_of(user)))
 
     @classmethod
-    def load(cls, path: Path | str | None = None) -> Self:
-        """With the model in a file, or the one that ships with stap."""
-        return cls(EngineModel(shipped() if path is None else path))
+    def load(cls, path: Path | str | None = None, user: str = "") -> Self:
+        """With the model in a file or a run's folder, or the one that ships with stap; phi is drawn from the user."""
+        return cls(EngineModel(shipped() if path is None else model_file(Path(path))), user)
 
-    def fresh(self) -> Self:
+    def fresh(self, user: str = "") -> Self:
         """A predictor for somebody else, over the same copy of the weights."""
-        return type(self)(self._model)
+        return type(self)(self._model, user)
 
     def opened(self, app: str, when: When) -> None:
         self.observe(_event(app, OPEN, when))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stap.engine import EngineModel, EnginePredictor, Settings
 from stap.errors import BadInput, extra
-from stap.model.weights import model_file
 from stap.phi import seed_of
 from stap.predictors import CLASSICAL, make
 from stap.predictors.base import Maker
-from stap.weights import shipped
+from stap.weights import model_file, shipped
 
 NAMES = (*CLASSICAL, "stap", "gbdt")
 USUAL = (*CLASSICAL, "stap")  # who is in a table when nobody is named
@@ -23,6 +22,7 @@ class Stap:
 
     model: EngineModel
     seed: int = 0
+    settings: Settings = field(default_factory=Settings)
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -32,7 +32,7 @@ class Stap:
         return self.of("")
 
     def of(self, user: str) -> EnginePredictor:
-        return self.model.predictor(Settings(seed=seed_of(user, self.seed)))
+        return self.model.predictor(replace(self.settings, seed=seed_of(user, self.seed)))
 
 
 def maker(

@@ -82,7 +82,10 @@ class Grid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Text(harmless(self.title), style="bold")
-        columns = [list(map(_cell, cells)) for cells in zip(self.headers, *self.rows, strict=True)]
+        columns = [
+            [Text(harmless(cell)) if isinstance(cell, str) else cell for cell in cells]
+            for cells in zip(self.headers, *self.rows, strict=True)
+        ]
         for number, block in enumerate(self._blocks(columns, options.max_width)):
             if number:
                 yield ""
@@ -112,10 +115,6 @@ class Grid:
         for row in list(zip(*columns, strict=True))[1:]:
             table.add_row(*row)
         return table
-
-
-def _cell(content: str | Text) -> Text:
-    return Text(harmless(content)) if isinstance(content, str) else content
 
 
 def _widths(column: list[Text], by_word: bool = False) -> list[int]:

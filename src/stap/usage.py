@@ -121,6 +121,8 @@ def only_users(table: pl.DataFrame, wanted: Sequence[str], where: str) -> pl.Dat
     """The rows of some users, each named alone or with others between commas; a slip is worth hearing about."""
     users = set(table["user"].unique())
     chosen = set(names(wanted, users) or [])
+    if not chosen:
+        raise BadInput(where, "no user is named", f"the users are {some(users)}")
     if unknown := sorted(chosen - users):
         raise BadInput(where, f"no user {unknown[0]!r}", f"the users are {some(users)}")
     return table.filter(pl.col("user").is_in(list(chosen)))
@@ -133,6 +135,6 @@ def names(wanted: Sequence[str] | None, users: Collection[str] = ()) -> list[str
     return [name for value in wanted for name in ([value] if value in users else value.split(",")) if name]
 
 
-def some(users: Collection[str], most: int = 5) -> str:
-    """The first few names, and an ellipsis where there are more."""
-    return ", ".join([*sorted(users)[:most], *(["..."] if len(users) > most else [])])
+def some(users: Collection[str]) -> str:
+    """The first five names, and an ellipsis where there are more."""
+    return ", ".join([*sorted(users)[:5], *(["..."] if len(users) > 5 else [])])

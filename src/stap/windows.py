@@ -111,9 +111,9 @@ def pieces(windows: Windows, which: Longs, rank: int, size: int, tokens: int) ->
 
     Dealt out like cards, so that shares are alike in length and no window is on two processes.
     """
-    share, found = which[rank::size], []
+    share, parts = which[rank::size], []
     while len(share):
         count = max(1, tokens // trimmed(windows, share).context)
-        found.append(share[:count])
+        parts.append(share[:count])
         share = share[count:]
-    return found
+    return parts

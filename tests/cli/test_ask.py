@@ -64,7 +64,8 @@ def test_a_model_of_ones_own_replaces_the_shipped_one(log: Path, tmp_path: Path)
 def test_evaluate_has_the_shipped_model_beside_the_classical_ones(protocol: str, tmp_path: Path) -> None:
     scores, some = tmp_path / "scores.json", tmp_path / "some.csv"
     some.write_text("".join(LOG.read_text().splitlines(keepends=True)[:301]))
-    done = stap("evaluate", some, "--protocol", protocol, "--context", "128", "--json", scores)
+    window = ("--context", "128") if protocol == "paper" else ()
+    done = stap("evaluate", some, "--protocol", protocol, *window, "--json", scores)
     assert done.returncode == 0, done.stderr
     entries = json.loads(scores.read_text())["predictors"]
     assert list(entries) == ["mfu", "mru", "previous", "markov", "ppm", "blend", "stap"]
@@ -121,6 +122,12 @@ def test_a_context_beyond_the_model_s_has_to_be_asked_for_twice(tmp_path: Path) 
         done = call(*words, *more)
         assert done.exit_code == 0, done.output
         assert f"windows of {more[1]} events, as asked" in done.stderr
+
+
+def test_a_context_is_of_the_paper_protocol_only() -> None:
+    done = stap("evaluate", LOG, "--predictors", "mru", "--context", "64")
+    assert done.returncode == 2
+    assert "only the paper protocol has windows" in done.stderr
 
 
 def test_an_odd_context_is_one_clear_line() -> None:

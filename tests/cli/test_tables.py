@@ -14,7 +14,7 @@ from train.made import corpus
 
 from stap import terminal, verdict
 from stap.cli import charts, tables
-from stap.demo.replay import Moment
+from stap.demo.replay import Frame
 from stap.describe import counts, person
 from stap.evaluate import Terms, run
 from stap.metrics import NAMES
@@ -126,7 +126,7 @@ def test_a_ranking_and_a_frame_of_the_demo() -> None:
     shown = printed(charts.ranking(ranked, unseen=0.1))
     fits(shown, "50.0", "25.0", "10.0")
     assert "\n 2. Mail " in shown, "places are aligned"
-    fits(printed(charts.moment(Moment(datetime(2025, 3, 3, 8), LONG, ranked[:5], "Mail"), 3, 7)), "25.0")
+    fits(printed(charts.frame(Frame(datetime(2025, 3, 3, 8), LONG, ranked[:5], "Mail"), 3, 7)), "25.0")
 
 
 def test_hours_and_weeks_by_hand() -> None:

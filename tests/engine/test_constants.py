@@ -19,10 +19,9 @@ from stap.reference import evidence
 
 from .reference import saved, sharp
 
-WHOLE = {name: (1, most) for name, most in config.LARGEST.items()} | {
+LEAST = {"evidence": 0, "candidate_heads": 0, "ordinal_heads": 0}
+WHOLE = {name: (LEAST.get(name, 1), most) for name, most in config.LARGEST.items()} | {
     "ordinal_heads": (0, config.LARGEST["heads"]),
-    "evidence": (0, config.MOST_EVIDENCE),
-    "candidate_heads": (0, config.MOST_CANDIDATE_HEADS),
 }
 REAL = {"time_base": (1.0, 1e12), "norm_eps": (0.0, 1.0)}  # without the ends
 ENGINE_ALONE = {"MOST_APPS": 1024, "MOST_APP_BYTES": 4096}  # Python's definitions forget nothing

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from stap.events import DAY, Usages, tidy
-from stap.prior.logger import Logger, draw_logger, record
+from stap.prior.logger import Logger, record
+from stap.prior.person import draw_part
 
 PERFECT = Logger()
 
@@ -81,7 +82,7 @@ def test_the_launcher_comes_between(log: Usages) -> None:
 
 
 def test_loggers_are_of_every_kind() -> None:
-    drawn = {draw_logger(np.random.default_rng(seed)) for seed in range(50)}
+    drawn = {draw_part(Logger, np.random.default_rng(seed)) for seed in range(50)}
     assert len(drawn) > 40
     assert any(logger.background for logger in drawn)
     assert any(logger.launcher for logger in drawn)

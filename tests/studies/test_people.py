@@ -19,6 +19,7 @@ from stap.evaluate import report, stream
 from stap.events import Corpus, from_table
 from stap.metrics import MISS, calibration_error
 from stap.predictors import CLASSICAL
+from stap.registry import Stap
 
 people = import_module("stap.studies.people")
 people_figures = import_module("stap.studies.people_figures")
@@ -64,7 +65,7 @@ def test_pooled_over_folds_is_everybody_once(runs: list[Path]) -> None:
         assert found["pooled"]["predictors"][name] == pytest.approx(wanted["pooled"])
         for row in found["by user"]:
             assert row["HR@1"][name] == wanted["users"][row["user"]]["HR@1"]
-    own = [report(stream(g.people, EngineModel(g.model).predictor), "stream") for g in people.held_out(everybody, runs)]
+    own = [report(stream(g.people, Stap(EngineModel(g.model))), "stream") for g in people.held_out(everybody, runs)]
     hits = sum(one["pooled"]["HR@1"] * one["pooled"]["n"] for one in own)
     pooled = found["pooled"]["predictors"]
     assert pooled["stap"]["HR@1"] == pytest.approx(hits / sum(one["pooled"]["n"] for one in own))
@@ -127,17 +128,17 @@ def test_what_is_noted_belongs_to_the_position(runs: list[Path]) -> None:
     """The notes after each close are those of a predictor that is asked there and nowhere else."""
 
     group = people.held_out(corpus(4), runs)[0]
-    scores, model, position = people.score(group, "stap"), EngineModel(group.model), 0
+    (ranks, held), model, position = people.score(group, "stap"), Stap(EngineModel(group.model)), 0
     for user in range(len(group.people.users)):
-        predictor, rows = model.predictor(), group.people.rows(user)
+        predictor, rows = model.of(group.people.users[user]), group.people.rows(user)
         for opened, closed in list(group.people.events(user, rows))[:-1]:
             predictor.observe(opened)
             predictor.observe(closed)
             best = predictor.rank(1)
-            assert scores.top[position] == pytest.approx(best[0][1] if best else 0.0, abs=1e-3)
-            assert scores.unseen[position] == pytest.approx(predictor.unseen(), abs=1e-3)
+            assert held[position, 0] == pytest.approx(best[0][1] if best else 0.0, abs=1e-3)
+            assert held[position, 1] == pytest.approx(predictor.unseen(), abs=1e-3)
             position += 1
-    assert position == len(scores.rank)
+    assert position == len(ranks)
 
 
 @pytest.mark.parametrize(

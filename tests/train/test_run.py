@@ -208,3 +208,26 @@ def test_a_checkpoint_gives_back_the_optimiser(finished: Path) -> None:
     sizes = [float(optimiser.state[p]["exp_avg_sq"].sum()) for p in parameters]
     assert np.all(np.array(sizes) > 0)
     assert {float(optimiser.state[p]["step"]) for p in parameters} == {float(run.progress.steps)}
+
+
+def test_a_refused_resume_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    folder, once = tmp_path / "run", replace(TINY, epochs=1)
+    train(PEOPLE, once, folder, "log")
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    with pytest.raises(BadInput, match="other data"):
+        train(corpus(seed=1), once, folder, "log", "resume")
+    assert before == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_run_goes_on_from_another_ones_model(finished: Path, tmp_path: Path) -> None:
+    start = replace(TINY, epochs=1, start=str(finished / "best.safetensors"), learning_rate=1e-9)
+    train(PEOPLE, start, tmp_path / "more", "log")
+    wanted = journal.read(finished / "log.jsonl")[-1]["validation"]["loss"]
+    assert journal.read(tmp_path / "more" / "log.jsonl")[0]["validation"]["loss"] == pytest.approx(wanted, abs=0.05)
+    with pytest.raises(BadInput, match="cannot read it"):
+        train(PEOPLE, replace(start, start="nowhere.safetensors"), tmp_path / "none", "log")
+
+
+def test_the_papers_task_has_one_view(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="--view"):
+        train(PEOPLE, TINY, tmp_path / "run", "log", view=PEOPLE)

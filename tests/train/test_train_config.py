@@ -60,6 +60,11 @@ def test_a_file_changes_only_what_it_names(tmp_path: Path) -> None:
         ("[population]\nprior_share = 1.0", "prior_share"),
         ("fold = '1/5'\nsplit = [7, 1, 2]", "held out already"),
         ("task = 'dance'", "task"),
+        ("[population]\nprior_people = 0", "prior_people"),
+        ("[population]\nview_share = 7.0", "view_share"),
+        ("seed = 99999999999999999999", "seed must be below"),
+        ("curriculum = [[3, 4, 5]]", "curriculum phase"),
+        ("[model]\nheads = 0", "heads is 0.*mend that setting"),
         ("epochs = 1.5", "epochs is 1.5"),
         ("curriculum = [[63, 1]]", "even context"),
         ("curriculum = [7]", "setting"),
@@ -93,3 +98,16 @@ def test_a_run_that_goes_on_has_its_own_settings(tmp_path: Path) -> None:
     assert settle(tmp_path, "either", None, None, None, {"seed": 6}).seed == 6
     assert settle(tmp_path, "resume", "small", None, None, nothing) == preset("small")
     assert settle(tmp_path / "nothing", "either", None, None, None, nothing) == preset("small")
+
+
+def test_what_a_task_does_not_take_is_refused() -> None:
+    for option, value in (("split", [7, 1]), ("epochs", 5)):
+        with pytest.raises(BadInput, match=rf"--{option}: the shipped task does not take it"):
+            choose("shipped", None, None, {option: value})
+
+
+def test_a_fold_means_the_same_in_a_file_and_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text('fold = "1/3"')
+    assert choose("tiny", tmp_path / "c.toml", None, {}) == choose("tiny", None, None, {"fold": "1/3"})
+    (tmp_path / "d.toml").write_text('fold = "1/3"\nsplit = [3, 2]')
+    assert choose("tiny", tmp_path / "d.toml", None, {}).split == (3, 2)

@@ -13,7 +13,7 @@ from stap.sources import read
 from stap.verdict import Figure, publish
 
 SIMPLE = ("mfu", "mru", "previous")
-BOUNDS = dict.fromkeys(SIMPLE, 20000) | {"ppm": 2_000}
+BOUNDS = dict.fromkeys(SIMPLE, 20_000) | {"ppm": 2_000}
 
 
 def _rate(corpus: Corpus, name: str) -> float:
@@ -23,14 +23,13 @@ def _rate(corpus: Corpus, name: str) -> float:
 
 
 def run() -> dict[str, Any]:
-    corpus = from_table(read([LOG]).table)
+    corpus, unit = from_table(read([LOG]).table), "usages/s on one core"
     rates = {name: max(_rate(corpus, name) for _ in range(3)) for name in CLASSICAL}
-    figures = []
-    for name, rate in rates.items():
-        bound = BOUNDS.get(name)
-        words = f"at least {bound:,}" if bound else ""
-        figures.append(Figure(name, rate, "usages/s on one core", words, rate >= (bound or 0)))
+    figures = [
+        Figure.at_least(name, rate, unit, BOUNDS[name]) if name in BOUNDS else Figure(name, rate, unit)
+        for name, rate in rates.items()
+    ]
     together = 1 / sum(1 / rates[name] for name in SIMPLE)
-    figures.append(Figure(", ".join(SIMPLE) + " together", together, "usages/s", "at least 20,000", together >= 20_000))
+    figures.append(Figure.at_least(", ".join(SIMPLE) + " together", together, "usages/s", 20_000))
     figures.append(Figure("all together", 1 / sum(1 / rate for rate in rates.values()), "usages/s"))
     return publish("stream evaluation on the demo log", figures)

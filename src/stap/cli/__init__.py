@@ -16,12 +16,7 @@ from stap.errors import BadInput
 COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Logs": {"import": logs.import_, "describe": logs.describe},
     "Predictions": {"demo": ask.demo, "predict": ask.predict, "evaluate": ask.evaluate_},
-    "Training": {
-        "train": training.train,
-        "rival": training.rival,
-        "adapt": training.adapt,
-        "export": training.export,
-    },
+    "Training": {"train": training.train, "rival": training.rival, "adapt": training.adapt, "export": training.export},
     "Measuring": {"bench": measure.bench},
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,13 +11,13 @@ from stap import __version__, evaluate, registry, sources, terminal, usage
 from stap.cli import charts, tables
 from stap.cli.options import Json, Logs, Model, Name, Names, Ranker, Reader, reads_logs, write_json
 from stap.demo.person import LOG as DEMO_LOG
-from stap.demo.replay import moments
+from stap.demo.replay import frames
+from stap.describe.person import day
 from stap.errors import BadInput
 from stap.events import Corpus, clock, from_table
 from stap.files import fingerprint
-from stap.model.weights import model_file
 from stap.predictors.base import ForeseesUnseen, fresh
-from stap.weights import shipped
+from stap.weights import model_file, shipped
 from stap.windows import VOCABULARY
 
 ALL = ",".join(registry.USUAL)
@@ -38,7 +38,7 @@ def evaluate_(
     longer_context: Annotated[
         bool, typer.Option("--longer-context", help="Let it be longer than the model was trained for.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="What phi is drawn from, with the user.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="What phi is drawn from, with the user.")] = 0,
     by_user: Annotated[bool, typer.Option("--by-user", help="Print HR@1 of every user too.")] = False,
     json: Json = None,
 ) -> None:
@@ -48,6 +48,8 @@ def evaluate_(
     """
     with terminal.progress("loading"):
         makers = {name: registry.maker(name, model, ranker, protocol, seed) for name in predictors.split(",")}
+    if context is not None and protocol != "paper":
+        raise BadInput("--context", "only the paper protocol has windows", "add --protocol paper, or leave it out")
     terms = evaluate.Terms.of(makers.values(), context, longer_context)
     corpus = read.people(logs)
     if protocol == "paper":
@@ -58,10 +60,10 @@ def evaluate_(
     if by_user:
         terminal.out.print("", tables.by_user(result))
     files = {
-        "model": model_file(model or shipped()) if "stap" in makers else None,
-        "ranker": ranker if "gbdt" in makers else None,
+        "model": _named(model_file(model or shipped())) if "stap" in makers else None,
+        "ranker": _named(ranker) if ranker and "gbdt" in makers else None,
     }
-    write_json({"version": __version__, "logs": logs, **_named(files), "seed": seed, **result}, json)
+    write_json({"version": __version__, "logs": logs, "users": read.users, **files, "seed": seed, **result}, json)
 
 
 def _say_terms(corpus: Corpus, terms: evaluate.Terms, given: bool, trained: bool) -> None:
@@ -72,11 +74,9 @@ def _say_terms(corpus: Corpus, terms: evaluate.Terms, given: bool, trained: bool
         terminal.note(f"note: {people} left out: they have more than V = {terms.vocabulary} apps")
 
 
-def _named(files: dict[str, Path | None]) -> dict[str, Any]:
-    """Which files they were, so that nobody has to guess later."""
-    return {
-        name: None if path is None else {"file": str(path), "sha256": fingerprint(path)} for name, path in files.items()
-    }
+def _named(path: Path) -> dict[str, str]:
+    """Which file it was, so that nobody has to guess later."""
+    return {"file": str(path), "sha256": fingerprint(path)}
 
 
 @reads_logs
@@ -108,9 +108,11 @@ def predict(
     if json:
         after = {"app": closed, "action": "close", "time": when.isoformat()}
         best = [{"app": name, "probability": probability} for name, probability in ranked]
-        terminal.out.print_json(data={"after": after, "ranking": best, "unseen": unseen}, ensure_ascii=True)
+        terminal.out.print_json(
+            data={"after": after, "replayed": len(corpus.app), "ranking": best, "unseen": unseen}, ensure_ascii=True
+        )
     else:
-        terminal.say(f"after closing {closed}, {charts.clock_time(when)}:")
+        terminal.say(f"after closing {closed}, {day(when)} {when:%Y %H:%M}:")
         terminal.out.print(charts.ranking(ranked, unseen=unseen))
 
 
@@ -125,7 +127,7 @@ def demo(
     corpus = from_table(sources.read([DEMO_LOG]).table)
     makers = {name: registry.maker(name, model) for name in registry.USUAL}
     with terminal.progress("replaying", len(corpus.app)) as tick:
-        played = list(moments(corpus, 0, fresh(makers["stap"], corpus.users[0]), tick=tick))
+        played = list(frames(corpus, 0, fresh(makers["stap"], corpus.users[0]), tick=tick))
     terminal.out.print(
         f"Four weeks of a phone, {len(corpus.app):,} usages of {len(corpus.apps[0])} apps; `stap` predicts."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime
+from datetime import date
 from itertools import accumulate
 from typing import Any
 
@@ -15,8 +15,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from stap.demo.replay import Moment
-from stap.describe.person import IN_TERMINAL, PARTS
+from stap.demo.replay import Frame
+from stap.describe.person import IN_TERMINAL, PARTS, day
 from stap.events import Ranking
 from stap.terminal import harmless, out
 
@@ -47,14 +47,6 @@ def ranking(ranked: Ranking, came: str | None = None, unseen: float | None = Non
     if unseen is not None:
         rows.append(("", Text("an app never seen before", style="dim"), unseen))
     return bars((place, name, f"{100 * probability:.1f} %", probability) for place, name, probability in rows)
-
-
-def clock_time(when: datetime) -> str:
-    return f"{day(when)} {when:%Y %H:%M}"
-
-
-def day(when: date) -> str:
-    return f"{when:%a} {when.day} {when:%b}"
 
 
 def person(shown: dict[str, Any]) -> RenderableType:
@@ -100,7 +92,7 @@ def _axis() -> Text:
     return Text(" " * LABEL + "".join(f"{hour:<{PARTS // 8}}" for hour in range(0, 24, 3)), style="dim")
 
 
-def moment(now: Moment, hits: int, seen: int) -> Panel:
+def frame(now: Frame, hits: int, seen: int) -> Panel:
     """One frame of the demo."""
     verdict, style = (f"number {now.place}", "green") if now.place else ("not listed", "red")
     body = Group(
@@ -111,13 +103,13 @@ def moment(now: Moment, hits: int, seen: int) -> Panel:
     return Panel(body, title=f"{now.time:%a %d %b, %H:%M}", subtitle=f"top 5 right in {hits} of {seen}", width=64)
 
 
-def replay(played: list[Moment], seconds: float) -> None:
+def replay(played: list[Frame], seconds: float) -> None:
     """The demo's film on a terminal; elsewhere its last frame."""
     hits = list(accumulate(now.place is not None for now in played))
-    frames = [moment(now, hit, seen) for seen, (now, hit) in enumerate(zip(played, hits, strict=True), 1)]
+    panels = [frame(now, hit, seen) for seen, (now, hit) in enumerate(zip(played, hits, strict=True), 1)]
     if out.is_terminal:
         with Live(console=out, auto_refresh=False, transient=True) as live:
-            for frame in frames:
-                live.update(frame, refresh=True)
-                time.sleep(seconds / len(frames))
-    out.print(frames[-1])
+            for panel in panels:
+                live.update(panel, refresh=True)
+                time.sleep(seconds / len(panels))
+    out.print(panels[-1])

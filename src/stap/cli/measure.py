@@ -11,10 +11,10 @@ from stap import terminal
 from stap.cli import tables
 from stap.cli.options import Json, Logs, Model, Ranker, Reader, load, reads_logs, write_json
 from stap.errors import BadInput
-from stap.model.weights import model_file
 from stap.studies import loggers as by_logger
 from stap.studies import numbers as by_numbers
 from stap.studies import people as by_people
+from stap.weights import model_file
 
 BENCHES = ("import", "windows", "stream", "training", "muon", "latency", "shipped")
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stap.cli import charts
+from stap.describe.counts import QUARTILES
 from stap.metrics import NAMES
 from stap.terminal import Grid, harmless
 
@@ -100,7 +101,7 @@ def description(log: str, counts: dict[str, Any]) -> RenderableType:
         (name, *(f"{value:,.1f}".removesuffix(".0") for value in row.values()))
         for name, row in counts["per user"].items()
     ]
-    return Group(title, totals, Grid("", ("per user", "min", "25%", "median", "75%", "max"), rows))
+    return Group(title, totals, Grid("", ("per user", *QUARTILES), rows))
 
 
 def comparison(summary: dict[str, Any]) -> Grid:

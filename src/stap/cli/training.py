@@ -13,20 +13,17 @@ from stap.cli.options import Always, Data, Fold, Logs, Model, Reader, View, load
 from stap.errors import BadInput
 from stap.events import Corpus
 from stap.model import export as model_export
-from stap.model.weights import model_file
 from stap.train import presets
 from stap.train.people import hold_out
 from stap.train.presets import WITHOUT
-from stap.weights import shipped
-
-Run = Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")]
+from stap.weights import model_file, shipped
 
 
 @reads_logs
 def train(
     data: Data,
     read: Reader,
-    out: Run,
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
     preset: Annotated[
         Literal["shipped", "paper", "small", "tiny"] | None,
         typer.Option(
@@ -42,7 +39,9 @@ def train(
     start_or_resume: Annotated[
         bool, typer.Option("--start-or-resume", help="Go on if there is a run, begin one if not: for clusters.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of split, weights, people, order and phi.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**63 - 1, help="Of split, weights, people, order and phi.")
+    ] = None,
     fold: Fold = None,
     split: Annotated[
         str | None, typer.Option(metavar="A:B[:C]", help="Training : validation : testing, by user, e.g. 7:1:2.")
@@ -71,7 +70,7 @@ def rival(
     fold: Fold = None,
     always: Always = None,
     view: View = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the folds, the positions and the trees.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of the folds, the positions and the trees.")] = 0,
 ) -> None:
     """Train `gbdt`, boosted trees on the same evidence as the model; needs `pip install 'stap[train]'`.
 

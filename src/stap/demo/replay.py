@@ -12,7 +12,7 @@ from stap.terminal import Tick, quiet
 
 
 @dataclass(frozen=True)
-class Moment:
+class Frame:
     """An app was just closed; this is what the predictor expects next, and what came."""
 
     time: datetime
@@ -26,7 +26,7 @@ class Moment:
         return next((place for place, (app, _) in enumerate(self.ranking, 1) if app == self.came), None)
 
 
-def moments(corpus: Corpus, user: int, predictor: Predictor, k: int = 5, tick: Tick = quiet) -> Iterator[Moment]:
+def frames(corpus: Corpus, user: int, predictor: Predictor, tick: Tick = quiet) -> Iterator[Frame]:
     """After every close with a known next app."""
     rows = corpus.rows(user)
     for (opened, closed), code in zip(corpus.events(user, rows), corpus.label[rows].tolist(), strict=True):
@@ -34,4 +34,4 @@ def moments(corpus: Corpus, user: int, predictor: Predictor, k: int = 5, tick: T
         predictor.observe(closed)
         tick(1)
         if code != NO_LABEL:
-            yield Moment(clock(closed.minutes), closed.app, predictor.rank(k), corpus.apps[user][code])
+            yield Frame(clock(closed.minutes), closed.app, predictor.rank(5), corpus.apps[user][code])

@@ -80,7 +80,8 @@ def _scaled(people: dict[str, Floats], reference: dict[str, Floats], names: list
 def compare(real: Corpus, count: int, tick: Tick) -> Comparison:
     """Real people's first LONGEST usages, and as many usages of each of `count` synthetic people."""
     short = real.first(LONGEST)
-    made = synthetic(np.diff(short.offsets).tolist(), count)
+    sizes = np.resize(np.diff(short.offsets), count).tolist()  # the real people's, in turn
+    made = prior.corpus({f"person {i}": prior.draw_log(SEED, i, (size, size)) for i, size in enumerate(sizes)})
     return Comparison(portraits(short, tick), portraits(made, tick), short, made)
 
 
@@ -96,9 +97,3 @@ def work(real: Corpus, count: int) -> int:
     """How many usages `compare` will have reported when it is done."""
     sizes = np.minimum(np.diff(real.offsets), LONGEST)
     return len(PREDICTORS) * int(sizes.sum() + np.resize(sizes, count).sum())
-
-
-def synthetic(sizes: list[int], count: int) -> Corpus:
-    """People of the prior with as many usages as the real ones, in turn."""
-    logs = {f"person {i}": prior.draw_log(SEED, i, (sizes[i % len(sizes)],) * 2) for i in range(count)}
-    return prior.corpus(logs)

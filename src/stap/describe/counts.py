@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stap.describe.canvas import drawing, plain
-from stap.events import Corpus, Floats, Longs
+from stap.events import DAY, Corpus, Floats, Longs
 from stap.windows import CONTEXT, VOCABULARY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+QUARTILES = {"min": 0, "25%": 0.25, "median": 0.5, "75%": 0.75, "max": 1}
 EXPLAINED = (
     "How many people have how many distinct apps (above) and events (below). Black: the median; dashed: what the "
     f"paper's model has room for, V = {VOCABULARY} apps and L = {CONTEXT} events at once."
@@ -27,8 +28,8 @@ def counts(corpus: Corpus) -> dict[str, Any]:
     per_user = {
         "usages": usages,
         "distinct apps": corpus.app_counts,
-        "days": (last - first) / (24 * 60),
-        "usages a day": usages / np.maximum((last - first) / (24 * 60), 1.0),
+        "days": (last - first) / DAY,
+        "usages a day": usages / np.maximum((last - first) / DAY, 1.0),
     }
     return {
         "users": len(corpus.users),
@@ -40,10 +41,8 @@ def counts(corpus: Corpus) -> dict[str, Any]:
         f"users with more than {VOCABULARY} apps": int((corpus.app_counts > VOCABULARY).sum()),
         f"users with more than {CONTEXT} events": int((2 * usages > CONTEXT).sum()),
         "per user": {
-            name: dict(
-                zip(("min", "25%", "median", "75%", "max"), np.quantile(x, [0, 0.25, 0.5, 0.75, 1]), strict=True)
-            )
-            for name, x in per_user.items()
+            name: dict(zip(QUARTILES, np.quantile(values, list(QUARTILES.values())), strict=True))
+            for name, values in per_user.items()
         },
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def portrait(corpus: Corpus) -> dict[str, Any]:
             for code in np.argsort(-opened, kind="stable")[:TOP].tolist()
         ],
         "usages by hour": np.bincount((start % DAY // 60).astype(np.int64), minlength=24).tolist(),
-        "last week": {str(clock(first + day * DAY).date()): parts for day, parts in enumerate(week.tolist())},
+        "last week": {str(clock(first + n * DAY).date()): parts for n, parts in enumerate(week.tolist())},
     }
 
 
@@ -44,6 +45,10 @@ def _last_days(corpus: Corpus) -> list[float]:
     """Midnights, in minutes: those of the last day on which a usage began and of the six before."""
     last = float(corpus.start[-1] // DAY)
     return [(last - back) * DAY for back in reversed(range(WEEK))]
+
+
+def day(when: date) -> str:
+    return f"{when:%a} {when.day} {when:%b}"
 
 
 def draw(corpora: dict[str, Corpus], path: Path) -> None:
@@ -61,9 +66,8 @@ def draw(corpora: dict[str, Corpus], path: Path) -> None:
 
 
 def _apps(axis: Axes, top: list[dict[str, Any]], colours: dict[str, str]) -> None:
-    axis.barh(
-        range(len(top)), [entry["usages"] for entry in top], color=[colours.get(entry["app"], GREY) for entry in top]
-    )
+    colour = [colours.get(entry["app"], GREY) for entry in top]
+    axis.barh(range(len(top)), [entry["usages"] for entry in top], color=colour)
     axis.set_yticks(range(len(top)), [plain(entry["app"]) for entry in top])
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
@@ -86,7 +90,7 @@ def _week(axis: Axes, corpus: Corpus, colours: dict[str, str]) -> None:
         low, high = np.maximum(start[today], midnight), np.minimum(end[today], midnight + DAY)
         spans = list(zip((low - midnight) / 60, (high - low) / 60, strict=True))
         axis.broken_barh(spans, (row - 0.4, 0.8), facecolors=colour[app[today]].tolist())
-    axis.set_yticks(range(len(days)), [f"{day:%a} {day.day} {day:%b}" for day in map(clock, days)])
+    axis.set_yticks(range(len(days)), [day(clock(midnight)) for midnight in days])
     axis.invert_yaxis()
     axis.set(title="The last week", xlabel="hour", xlim=(0, 24))
     axis.set_xticks(range(0, 25, 3))

@@ -41,8 +41,7 @@ def portraits(corpus: Corpus, progress: Tick) -> dict[str, Floats]:
 
 def _amounts(corpus: Corpus, user: int) -> Portrait:
     """How much, how long, when."""
-    rows = corpus.rows(user)
-    start, end = corpus.start[rows], corpus.end[rows]
+    _, start, end = corpus.usages(user)
     seconds, gap = 60.0 * (end - start), start[1:] - end[:-1]
     first = np.concatenate([[True], gap > SESSION_GAP])
     lengths = np.diff(np.flatnonzero(np.concatenate([first, [True]])))
@@ -65,12 +64,11 @@ def _amounts(corpus: Corpus, user: int) -> Portrait:
 
 def _looks(corpus: Corpus, user: int) -> Portrait:
     """How varied, and how the next app depends on the latest ones, on the duration and on the session."""
-    rows = corpus.rows(user)
-    app, apps = corpus.app[rows], len(corpus.apps[user])
+    (app, start, end), apps = corpus.usages(user), len(corpus.apps[user])
     half = len(app) // 2
     distance = repeat_distance(app)[1:]
     back = distance == 1
-    seconds, gap = corpus.end[rows] - corpus.start[rows], corpus.start[rows][1:] - corpus.end[rows][:-1]
+    seconds, gap = end - start, start[1:] - end[:-1]
     glance = seconds[:-1] <= np.median(seconds)
     halves = [np.bincount(part, minlength=apps) / max(1, len(part)) for part in (app[:half], app[half:])]
     pairs = np.unique(app[:-1].astype(np.int64) * apps + app[1:], return_counts=True)[1]
@@ -89,7 +87,7 @@ def _looks(corpus: Corpus, user: int) -> Portrait:
         "back to back": 100.0 * _share(back[1:][back[:-1]]),
         "return after a glance": 100.0 * (_share(back[glance]) - _share(back[~glance])),
         "return in a session": 100.0 * (_share(back[gap <= SESSION_GAP]) - _share(back[gap > SESSION_GAP])),
-        "hour information": hour_information(app, corpus.start[rows]),
+        "hour information": hour_information(app, start),
     }
 
 

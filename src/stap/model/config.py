@@ -18,9 +18,9 @@ LARGEST = {  # far above anything useful, far below what a forged header needs t
     "layers": 128,
     "heads": 128,
     "hidden": 16384,
+    "evidence": 1024,
+    "candidate_heads": 16,
 }
-MOST_EVIDENCE = 1024
-MOST_CANDIDATE_HEADS = 16
 CANDIDATE_HEAD = 16  # values of each
 REMEDY = "use a model that `stap train` wrote"
 ORDINAL_BASE = 10_000.0  # of the heads that turn by index: the usual one
@@ -50,14 +50,10 @@ class ModelConfig:
             kind: type | tuple[type, ...] = {"int": int, "bool": bool}.get(str(field.type), (int, float))
             if not isinstance(value, kind) or (field.type != "bool" and isinstance(value, bool)):
                 raise _bad(f"{field.name} is {value!r}")
-        for name, most in LARGEST.items():
-            if not 1 <= getattr(self, name) <= most:
-                raise _bad(f"{name} is {getattr(self, name)}, outside 1..{most}")
-        if not 0 <= self.evidence <= MOST_EVIDENCE:
-            raise _bad(f"evidence is {self.evidence}, outside 0..{MOST_EVIDENCE}")
-        most = MOST_CANDIDATE_HEADS if self.evidence else 0
-        if not 0 <= self.candidate_heads <= most:
-            raise _bad(f"candidate_heads is {self.candidate_heads}, outside 0..{most}")
+        for name, most in (LARGEST | ({} if self.evidence else {"candidate_heads": 0})).items():
+            least = 0 if name in ("evidence", "candidate_heads") else 1
+            if not least <= getattr(self, name) <= most:
+                raise _bad(f"{name} is {getattr(self, name)}, outside {least}..{most}")
         if self.dim % (2 * self.heads):
             raise _bad(f"dim {self.dim} does not give {self.heads} heads an even number of values each")
         if self.context % 2:

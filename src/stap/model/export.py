@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stap.errors import BadInput, extra
 from stap.model import weights
 from stap.model.weights import Array
+from stap.weights import model_file
 
 Dtype = Literal["fp32", "fp16", "int8"]
 Format = Literal["safetensors", "onnx"]
@@ -40,7 +41,7 @@ def convert(tensors: dict[str, NDArray[np.float32]], dtype: Dtype) -> dict[str, 
 
 def export(source: Path, out: Path, dtype: Dtype = "fp32", format: Format = "safetensors") -> None:
     """A run folder's model, or a model file, as another file."""
-    path = weights.model_file(source)
+    path = model_file(source)
     config = weights.read_config(path)
     tensors = weights.floats(path, config)
     if format == "onnx":

@@ -138,15 +138,16 @@ def build(config: ModelConfig, w: Arrays) -> onnx.ModelProto:
     bias = g.op("Where", hidden, g.constant(-1e30), g.constant(0.0))  # (n, p + n)
     cos, sin = _turns(g, config, index)
     x = _embed(g, w, config.dim)
-    kept: list[tuple[str, str]] = []
+    kept: dict[str, list[str]] = {"keys": [], "values": []}
     for n in range(config.layers):
         normed = g.norm(x, w[f"blocks.{n}.attention_norm.weight"], config.norm_eps)
         out, keys, values = _attention(g, w, config, n, normed, cos, sin, bias)
         x = g.op("Add", x, out)
         normed = g.norm(x, w[f"blocks.{n}.feedforward_norm.weight"], config.norm_eps)
         x = g.op("Add", x, _feedforward(g, w, n, normed))
-        kept.append((g.op("Unsqueeze", keys, first), g.op("Unsqueeze", values, first)))
-    for name, layers in (("keys", [k for k, _ in kept]), ("values", [v for _, v in kept])):
+        kept["keys"].append(g.op("Unsqueeze", keys, first))
+        kept["values"].append(g.op("Unsqueeze", values, first))
+    for name, layers in kept.items():
         g.op("Concat", *layers, out=name, axis=0)
     g.op("MatMul", g.norm(x, w["norm.weight"], config.norm_eps), g.constant(w["head.weight"].T), out="logits")
     return _model(config, g)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
+from numpy.typing import NDArray
 from torch import Tensor
 
 from stap.events import NO_LABEL, Bools, Corpus, Ints, Longs
@@ -32,16 +33,23 @@ def summed_loss(logits: Tensor, label: Tensor) -> Tensor:
 
 
 def ranks(
-    model: Transformer, corpus: Corpus, windows: Windows, which: Longs, seed: int, device: torch.device
+    model: Transformer,
+    corpus: Corpus,
+    windows: Windows,
+    which: Longs,
+    seed: int,
+    device: torch.device,
+    keys: NDArray[np.uint64] | None = None,
 ) -> Iterator[tuple[Longs, float, Bools, Ints]]:
     """For pieces of `which`: the windows, their summed loss, where labels are (n, L), and each label's rank there.
 
-    Candidates are all apps of the user; an equal score counts against the model. phi is one never trained on.
+    Candidates are all apps of the user; an equal score counts against the model. phi is one never trained on, drawn
+    from each window's key (its number, where there are none).
     """
     vocabulary = model.config.vocabulary
     which = which[np.argsort(-windows.usages[which], kind="stable")]
     for piece in pieces(windows, which, 0, 1, TOKENS):
-        phi = draw(seed, UNSEEN, piece, vocabulary)
+        phi = draw(seed, UNSEEN, piece if keys is None else keys[piece], vocabulary)
         batch = encode(corpus, trimmed(windows, piece), piece, phi)
         inputs, label = to_tensors(batch)
         with torch.inference_mode():

@@ -12,8 +12,8 @@ import numpy as np
 
 from stap.events import Corpus, Usages, tidy
 from stap.prior.behaviour import behave
-from stap.prior.logger import draw_logger, record
-from stap.prior.person import draw_person
+from stap.prior.logger import Logger, record
+from stap.prior.person import draw_part, draw_person
 
 __all__ = ["USAGES", "corpus", "draw_log", "people"]
 
@@ -25,7 +25,7 @@ def draw_log(seed: int, index: int, usages: tuple[int, int] = USAGES) -> Usages:
     rng = np.random.default_rng([seed, index])
     low, high = usages
     wanted = round(low * (high / low) ** rng.random())
-    person, logger = draw_person(rng), draw_logger(rng)
+    person, logger = draw_person(rng), draw_part(Logger, rng)
     lived = int(1.2 * wanted / (1.0 - logger.off)) + 20
     while True:
         recorded = tidy(record(behave(person, lived, rng), logger, rng))

@@ -47,15 +47,6 @@ class _Chances:
     may_stay: list[bool]  # the app may be the same as the one before: the logger will merge them
 
 
-@dataclass(frozen=True)
-class _Ways:
-    """Where one goes from an app. Rows 0 .. VOCABULARY - 1 hold after a stay, as many more rows after a glance."""
-
-    back: list[float]  # the chance of going straight back
-    follow: list[list[int]]  # followers, the favourite first
-    follow_two: list[list[int]]  # the same for PAIR_ROWS kinds of pairs of apps
-
-
 def _choose(person: Person, sessions: Sessions, glance: Bools, rng: Random) -> list[int]:
     habits = person.habits
     popularity = draw_popularity(person, sessions, rng)
@@ -67,13 +58,19 @@ def _choose(person: Person, sessions: Sessions, glance: Bools, rng: Random) -> l
     for low, high in pairwise(np.linspace(1, len(glance), habits.regimes + 1).astype(int).tolist()):
         follow = _follow(habits, popularity.base, rng)
         follow_two = _followers(habits.hub, popularity.base, PAIR_ROWS, rng).tolist()
-        _walk(apps, range(low, high), chances, _Ways(back, follow, follow_two))
+        _walk(apps, range(low, high), chances, back, follow, follow_two)
     return apps
 
 
-def _walk(apps: list[int], rows: range, c: _Chances, ways: _Ways) -> None:
-    """Choose the apps of these rows, one after the other, and append them."""
-    back, follow, follow_two = ways.back, ways.follow, ways.follow_two
+def _walk(
+    apps: list[int], rows: range, c: _Chances, back: list[float], follow: list[list[int]], follow_two: list[list[int]]
+) -> None:
+    """Choose the apps of these rows, one after the other, and append them.
+
+    back: of each app the chance of going straight back from it; follow: its followers, the favourite first. Rows
+    0 .. VOCABULARY - 1 of both hold after a stay, as many more after a glance. follow_two: the followers of PAIR_ROWS
+    kinds of pairs of apps.
+    """
     current = apps[-1]
     before = next((app for app in reversed(apps) if app != current), current)
     after: dict[int, int] = {}

@@ -3,53 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from stap.events import DAY, Usages
-from stap.prior.person import Random, pick
+from stap.prior.person import Draw, Random, by, pick, whole
 
 STRETCH = 3  # days
-CLOSES = ("kept", "instants", "next start")  # as it was; no close at all; an app ends where the next begins
+CLOSES = {"kept": 0.75, "instants": 0.12, "next start": 0.13}  # as it was; none at all; where the next app begins
+TICKS = {0.001: 0.15, 1.0: 0.4, 5.0: 0.1, 10.0: 0.27, 60.0: 0.08}  # seconds
+
+
+def one_of(shares: dict[Any, float]) -> Draw:
+    return lambda rng: rng.choice(list(shares), p=list(shares.values())).item()
+
+
+def flaw(chance: float, low: float, high: float) -> Any:
+    """A share that is 0 in most loggers."""
+    return by(lambda rng: float(rng.uniform(low, high)) if rng.random() < chance else 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Logger:
-    """Without a flaw by default."""
+    """Without a flaw by default; as drawn, each flaw is absent more often than not."""
 
-    closes: str = "kept"  # one of CLOSES
-    tick: float = 0.001  # seconds; all times are whole multiples, rounded down
-    generous: bool = False  # ends are rounded up: what was seen at all lasted a tick
-    lost: float = 0.0  # share of closes that are missing: the usage ends where it started
-    overrun: float = 0.0  # share of closes that come late, when the next app is open already
-    missed: float = 0.0  # share of usages shorter than a tick that are not seen
-    off: float = 0.0  # share of the days on which nothing is recorded, a stretch at a time
-    background: float = 0.0  # opens by processes of their own, per usage
-    processes: int = 1  # how many apps do that
-    launcher: float = 0.0  # share of usages after which the launcher shows up
+    closes: str = by(one_of(CLOSES), "kept")
+    tick: float = by(one_of(TICKS), 0.001)  # all times are whole multiples, rounded down
+    generous: bool = by(lambda rng: bool(rng.random() < 0.35), False)  # ends are rounded up: all that is seen lasts
+    lost: float = flaw(0.3, 0.0, 0.6)  # share of closes that are missing: the usage ends where it started
+    overrun: float = flaw(0.4, 0.0, 1.0)  # share of closes that come late, when the next app is open already
+    missed: float = flaw(0.3, 0.2, 1.0)  # share of usages shorter than a tick that are not seen
+    off: float = flaw(0.4, 0.02, 0.7)  # share of the days on which nothing is recorded, a stretch at a time
+    background: float = flaw(0.35, 0.02, 0.8)  # opens by processes of their own, per usage
+    processes: int = by(whole(1, 6), 1)  # how many apps do that
+    launcher: float = flaw(0.07, 0.3, 1.0)  # share of usages after which the launcher shows up
 
 
 PLAIN = Logger()
-
-
-def draw_logger(rng: Random) -> Logger:
-    """Half of all loggers are plain; each flaw is absent more often than not."""
-
-    def flaw(chance: float, low: float, high: float) -> float:
-        return float(rng.uniform(low, high)) if rng.random() < chance else 0.0
-
-    return Logger(
-        closes=str(rng.choice(CLOSES, p=(0.75, 0.12, 0.13))),
-        tick=float(rng.choice((0.001, 1.0, 5.0, 10.0, 60.0), p=(0.15, 0.4, 0.1, 0.27, 0.08))),
-        generous=bool(rng.random() < 0.35),
-        lost=flaw(0.3, 0.0, 0.6),
-        overrun=flaw(0.4, 0.0, 1.0),
-        missed=flaw(0.3, 0.2, 1.0),
-        off=flaw(0.4, 0.02, 0.7),
-        background=flaw(0.35, 0.02, 0.8),
-        processes=int(rng.integers(1, 7)),
-        launcher=flaw(0.07, 0.3, 1.0),
-    )
 
 
 def record(usages: Usages, logger: Logger, rng: Random) -> Usages:

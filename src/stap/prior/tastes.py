@@ -30,9 +30,8 @@ def draw_popularity(person: Person, sessions: Sessions, rng: Random) -> Populari
     base /= base.sum()
     days = float(sessions.time[-1] - sessions.time[0]) / DAY + 1
     periods = max(1, min(PERIODS, int(days)))
-    change = (
-        _drift(tastes, periods, days, rng) + _bursts(tastes, periods, days, rng) + _installs(tastes, periods, days, rng)
-    )
+    drift, bursts, installs = (part(tastes, periods, days, rng) for part in (_drift, _bursts, _installs))
+    change = drift + bursts + installs
     setting = rng.normal(0, tastes.setting_strength, (tastes.settings, tastes.apps))
     return Popularity(
         base=base,
@@ -74,9 +73,7 @@ def draw_given(person: Person, sessions: Sessions, popularity: Popularity, rng: 
     period = ((sessions.time - sessions.time[0]) * (periods / span)).astype(np.int64)
     within = popularity.by_setting.reshape(-1, apps)
     table = np.exp(np.concatenate([within, within + popularity.start]))
-    row = (period * settings + _settings(tastes, sessions, rng))[sessions.of] + np.where(
-        sessions.place == 0, len(within), 0
-    )
+    row = (period * settings + _settings(tastes, sessions, rng))[sessions.of] + len(within) * (sessions.place == 0)
     given = _pick(table, row, rng)
     notifiers = rng.permutation(min(apps, 12))[: tastes.notifiers]
     notified = rng.random(usages) < tastes.notified

@@ -203,14 +203,19 @@ class StapMaker:
         most, vocabulary = int(corpus.app_counts.max(initial=0)), self.model.config.vocabulary
         if most > vocabulary:
             raise BadInput("the model", f"it has room for {vocabulary} apps, a user has {most}", "train a larger one")
-        found: dict[int, list[int]] = {}
+        listed: dict[int, list[int]] = {}
         everything = np.arange(len(windows))
-        for piece, _, scored, rank in ranks(self.model, corpus, windows, everything, self.seed, torch.device("cpu")):
+        seeds = np.array([seed_of(user, self.seed) for user in corpus.users], np.uint64)
+        within = (windows.first - corpus.offsets[windows.user]).astype(np.uint64)
+        keys = seeds[windows.user] + within  # a person's phi does not depend on who else is in the log
+        for piece, _, scored, rank in ranks(
+            self.model, corpus, windows, everything, self.seed, torch.device("cpu"), keys
+        ):
             parts = np.split(rank, np.cumsum(scored.sum(axis=1))[:-1])
-            found |= {int(window): part.tolist() for window, part in zip(piece, parts, strict=True)}
+            listed |= {int(window): part.tolist() for window, part in zip(piece, parts, strict=True)}
             tick(len(rank) // 2)
         for window, user in enumerate(windows.user.tolist()):
-            yield user, found[window]
+            yield user, listed[window]
 
 
 def load(path: Path, seed: int = 0) -> StapMaker:

@@ -89,15 +89,18 @@ def _tell_apart(parts: Sequence[Part]) -> tuple[list[pl.DataFrame], list[str]]:
 def _new_names(shared: dict[str, set[Home]], alone: Iterable[str]) -> dict[tuple[str, Home], str]:
     """For every shared name and home a name that nobody else has: the nearest part of the home in front of it."""
     deepest = max(len(home) for homes in shared.values() for home in homes)
-    for depth in range(deepest + 1):
-        names = {(user, home): _new_name(user, home, depth) for user, homes in shared.items() for home in homes}
+    for depth in range(2 * deepest):
+        names = {
+            (user, home): _new_name(user, home, depth, deepest) for user, homes in shared.items() for home in homes
+        }
         everybody = [*names.values(), *alone]
         if len(set(everybody)) == len(everybody):
             break
     return names
 
 
-def _new_name(user: str, home: Home, depth: int) -> str:
-    """Past the deepest, where no folder alone tells everybody apart, the whole home is in front."""
-    front = home[depth] if depth < len(home) else "/".join(reversed(home))
+def _new_name(user: str, home: Home, depth: int, deepest: int) -> str:
+    """Past the deepest, where no folder alone tells everybody apart, as many of its nearest parts as it takes."""
+    alone = depth < deepest and depth < len(home)
+    front = home[depth] if alone else "/".join(reversed(home[: max(2, depth - deepest + 2)]))
     return user if front in ("", user) else f"{front}/{user}"

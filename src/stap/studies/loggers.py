@@ -6,7 +6,7 @@ embeds the predictor may never say when an app closed, and several formats have 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from stap import terminal
 from stap.evaluate import report, stream
 from stap.events import Corpus, Event, Moment, Ranking, Usages
-from stap.predictors.base import Maker, Predictor
+from stap.predictors.base import Maker, Predictor, fresh
 from stap.prior.logger import PLAIN, Logger, record
 from stap.registry import maker
 from stap.terminal import Tick
@@ -64,12 +64,19 @@ def run(corpus: Corpus, model: Path | None = None) -> dict[str, Any]:
     with terminal.progress("streaming", (len(LOGGERS) + 1) * len(makers) * len(corpus.app)) as tick:
         for name, logger in LOGGERS.items():
             found += _figures(name, seen_by(corpus, logger), makers, tick)
-        found += _figures(OPENS, corpus, {name: _deaf(maker) for name, maker in makers.items()}, tick)
+        found += _figures(OPENS, corpus, {name: DeafMaker(maker) for name, maker in makers.items()}, tick)
     return publish(f"{len(corpus.users):,} people by {len(LOGGERS) + 1} loggers, stream protocol, percent", found)
 
 
-def _deaf(maker: Maker) -> Maker:
-    return lambda: Deaf(maker())
+@dataclass(frozen=True)
+class DeafMaker:
+    hearing: Maker
+
+    def __call__(self) -> Deaf:
+        return self.of("")
+
+    def of(self, user: str) -> Deaf:
+        return Deaf(fresh(self.hearing, user))
 
 
 def _figures(name: str, corpus: Corpus, makers: dict[str, Maker], tick: Tick) -> list[Figure]:
@@ -78,6 +85,5 @@ def _figures(name: str, corpus: Corpus, makers: dict[str, Maker], tick: Tick) ->
     for metric in METRICS:
         own, best = pooled["stap"][metric], max(RIVALS, key=lambda who: pooled[who][metric])
         figures.append(Figure(f"{name}: {metric} of `stap`", own, "%"))
-        more = own - pooled[best][metric]
-        figures.append(Figure(f"{name}: {metric} over `{best}`", more, "points", "at least 0", more >= 0))
+        figures.append(Figure.at_least(f"{name}: {metric} over `{best}`", own - pooled[best][metric], "points", 0))
     return figures

@@ -47,7 +47,7 @@ def person(seed: int = 1) -> Corpus:
     return corpus({"many apps": tidy(Usages(np.array(apps, np.int32), start, start + 1)).take(slice(USAGES))})
 
 
-def build_model(context: int = 2048) -> Transformer:
+def build_model() -> Transformer:
     """Two layers that know two habits: what followed this app before, and what was used lately.
 
     An app is a random code of unit length. In the first layer one head is at work: it turns by index, and writes the
@@ -56,7 +56,7 @@ def build_model(context: int = 2048) -> Transformer:
     hardly turn in a year; in the others query and key are constant, so that a score falls with the logarithm of the
     distance.
     """
-    config = ModelConfig(512, context, 576, layers=2, heads=3, hidden=1, time_base=1e11, ordinal_heads=1)
+    config = ModelConfig(512, 2048, 576, layers=2, heads=3, hidden=1, time_base=1e11, ordinal_heads=1)
     model, d, size, half, code_size = Transformer(config).eval(), config.dim, config.head_dim, config.head_dim // 2, 80
     codes = torch.randn(config.vocabulary, code_size, generator=torch.Generator().manual_seed(0))
     codes /= codes.norm(dim=1, keepdim=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -11,10 +10,10 @@ from stap import terminal
 from stap.engine import DTYPES, STRATEGIES, Dtype, EngineModel, Settings
 from stap.evaluate import report, stream
 from stap.events import Corpus
-from stap.model.weights import model_file
+from stap.registry import Stap
 from stap.terminal import Tick
 from stap.verdict import Figure, publish
-from stap.weights import shipped
+from stap.weights import model_file, shipped
 
 LIMITS = (100, 50, 25)  # virtual indices, instead of all
 ALLOWED = {"fp16 weights, fp16 cache": 0.1, "int8 weights, int8 cache": 0.3}  # points of HR@1 that may be lost
@@ -35,14 +34,14 @@ def run(corpus: Corpus, model: Path | None = None) -> dict[str, Any]:
             rows.append(Figure(f"{name}: CPU", cost, "ms a ranking"))
             if most := ALLOWED.get(name):
                 loss = found["fp32 weights, fp32 cache"]["HR@1"] - pooled["HR@1"]
-                rows.append(Figure(f"{name}: lost", loss, "points", f"at most {most}", loss <= most))
+                rows.append(Figure.at_most(f"{name}: lost", loss, "points", most))
     return publish("accuracy of the engine", rows) | {"cases": found}
 
 
 def score(corpus: Corpus, path: Path, weights: Dtype, settings: Settings, tick: Tick) -> tuple[dict[str, float], float]:
     """Pooled figures, and milliseconds of CPU time a ranking."""
-    model = EngineModel(path, weights)
+    model = Stap(EngineModel(path, weights), settings=settings)
     begin = process_time()
-    ranks = stream(corpus, partial(model.predictor, settings), tick)
+    ranks = stream(corpus, model, tick)
     pooled: dict[str, float] = report(ranks, "stream")["pooled"]
     return pooled, 1e3 * (process_time() - begin) / len(ranks.rank)

@@ -1,6 +1,6 @@
 """`stap study people`: every predictor on people nobody trained on, the same positions for all, pooled over folds.
 
-A RUN is the folder of one fold of `stap train --preset shipped`: users.json (who trained, who not), model.safetensors
+A RUN is the folder of one fold of `stap train --preset shipped`: users.json (who trained, who not), its model
 and, where the rival takes part, gbdt.txt. A fold's model and trees meet only that fold's held-out users. --zero-shot
 puts one model before everybody of other logs. --anew asks the same of everybody's stretches of so many usages, each
 without a past: the cold start, measured on far more positions than everybody's first ones. docs/protocol.md says what
@@ -27,8 +27,9 @@ from stap.evaluate import stream
 from stap.events import Corpus, Event, Floats, Ints, Moment, Ranking
 from stap.predictors import CLASSICAL
 from stap.predictors.base import Maker
-from stap.registry import maker
+from stap.registry import Stap, maker
 from stap.studies.people_figures import Streamed, cold, figures
+from stap.weights import model_file
 
 COSTLY = ("stap", "gbdt", "ppm", "blend")  # begun first, so that no process is left alone with them at the end
 RUN_REMEDY = "use folders that `stap train --fold K/N` wrote, one per fold"
@@ -47,17 +48,8 @@ class Group:
         return (*CLASSICAL, "stap", "gbdt") if self.ranker else (*CLASSICAL, "stap")
 
 
-@dataclass(frozen=True)
-class Scores:
-    """One predictor after every close; what it held likely is noted of `stap` only."""
-
-    rank: Ints
-    top: Floats  # the first app's probability
-    unseen: Floats
-
-
 class Witness:
-    """STAP, with a note at each ranking of what it held likely."""
+    """STAP, with a note at each ranking of what it held likely: its first app, and one never seen before."""
 
     def __init__(self, predictor: EnginePredictor, notes: list[tuple[float, float]]) -> None:
         self._predictor, self._notes = predictor, notes
@@ -71,20 +63,35 @@ class Witness:
         return ranking
 
 
+@dataclass(frozen=True)
+class Witnesses:
+    """A maker of them."""
+
+    stap: Stap
+    notes: list[tuple[float, float]]
+
+    def __call__(self) -> Witness:
+        return self.of("")
+
+    def of(self, user: str) -> Witness:
+        return Witness(self.stap.of(user), self.notes)
+
+
 def load(group: Group, name: str, notes: list[tuple[float, float]]) -> Maker:
     if name != "stap":
         return maker(name, ranker=group.ranker)
-    model = EngineModel(group.model)
-    return lambda: Witness(model.predictor(), notes)
+    return Witnesses(Stap(EngineModel(group.model)), notes)
 
 
-def score(group: Group, name: str) -> Scores:
-    """One predictor on a group; people come one after the other, so the notes are in the order of the positions."""
+def score(group: Group, name: str) -> tuple[Ints, Floats]:
+    """One predictor after every close: (n,) ranks, and of `stap` (n, 2) what it held likely.
+
+    People come one after the other, so the notes are in the order of the positions.
+    """
     notes: list[tuple[float, float]] = []
     ranks = stream(group.people, load(group, name, notes))
     closed = ~ranks.opened
-    held = np.array(notes if name == "stap" else np.zeros((len(closed), 2))).reshape(-1, 2)[closed]
-    return Scores(ranks.rank[closed], held[:, 0], held[:, 1])
+    return ranks.rank[closed], np.array(notes)[closed] if notes else np.empty((0, 2))
 
 
 def collect(groups: Sequence[Group], processes: int = 1) -> Streamed:
@@ -95,15 +102,15 @@ def collect(groups: Sequence[Group], processes: int = 1) -> Streamed:
             load(group, name, [])
     work = [(group, name) for name in sorted(names, key=lambda name: name not in COSTLY) for group in groups]
     with terminal.progress("streaming", sum(len(group.people.app) for group, _ in work)) as tick:
-        found: dict[str, list[Scores]] = {name: [] for name in names}
+        found: dict[str, list[tuple[Ints, Floats]]] = {name: [] for name in names}
         # Spawned, not forked: LightGBM's and polars' threads do not survive a fork.
         with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
             results = pool.map(score, *zip(*work, strict=True)) if processes > 1 else starmap(score, work)
             for (group, name), scores in zip(work, results, strict=True):
                 found[name].append(scores)
                 tick(len(group.people.app))
-    rank = {name: np.concatenate([scores.rank for scores in found[name]]) for name in names}
-    top, unseen = (np.concatenate([getattr(scores, part) for scores in found["stap"]]) for part in ("top", "unseen"))
+    rank = {name: np.concatenate([ranks for ranks, _ in found[name]]) for name in names}
+    top, unseen = np.concatenate([held for _, held in found["stap"]]).T
     return Streamed.over([group.people for group in groups], rank, top, unseen)
 
 
@@ -124,7 +131,7 @@ def held_out(corpus: Corpus, runs: Sequence[Path]) -> list[Group]:
         taken |= testing
         people = corpus.select(np.array(sorted(place[user] for user in testing)))
         ranker = run / "gbdt.txt"
-        groups.append(Group(people, run / "model.safetensors", ranker if ranker.exists() else None))
+        groups.append(Group(people, model_file(run), ranker if ranker.exists() else None))
     without = [str(run) for run, group in zip(runs, groups, strict=True) if group.ranker is None]
     if 0 < len(without) < len(runs):
         raise BadInput(without[0], "no gbdt.txt, though other runs have one", "train it with `stap rival --fold K/N`")

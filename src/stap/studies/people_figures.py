@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from stap.metrics import NAMES, by_user, calibration_error, intervals, summary
 from stap.predictors import CLASSICAL
 
 COLD = 100  # usages of each user: the cold start
-Rows = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,10 @@ def figures(streamed: Streamed) -> dict[str, Any]:
     """The JSON of one group of people, in percent."""
     if not len(streamed.user):
         raise BadInput("log", "nothing to score: no held-out user has two usages", "use a longer log")
-    rank, everywhere = streamed.rank, np.ones(len(streamed.user), bool)
-    users = _by_user(streamed)
+    rank, users = streamed.rank, list(_by_user(streamed))
     return {
         "users": len(users),
-        "pooled": _table(streamed, everywhere),
+        "pooled": _table(streamed),
         f"first {COLD}": _table(streamed, streamed.usage < COLD),
         "intervals": {name: intervals(ranks, streamed.user) for name, ranks in rank.items()},
         "worst user": min(users, key=lambda row: row["margin"]),
@@ -71,10 +69,10 @@ def figures(streamed: Streamed) -> dict[str, Any]:
 
 def cold(streamed: Streamed) -> dict[str, Any]:
     """The same of stretches without a past: pooled only, since a stretch is no person to be fair to."""
-    return {"stretches": len(streamed.users), "pooled": _table(streamed, np.ones(len(streamed.user), bool))}
+    return {"stretches": len(streamed.users), "pooled": _table(streamed)}
 
 
-def _table(streamed: Streamed, which: Bools) -> dict[str, Any]:
+def _table(streamed: Streamed, which: Bools | slice = slice(None)) -> dict[str, Any]:
     rows = {name: summary(rank[which]) for name, rank in streamed.rank.items()}
     first = np.stack([rank[which] == 1 for rank in streamed.rank.values()])
     return {
@@ -87,33 +85,25 @@ def _table(streamed: Streamed, which: Bools) -> dict[str, Any]:
     }
 
 
-def _best_classical(rows: Rows, metric: str) -> str:
-    return max(CLASSICAL, key=lambda name: rows[name][metric])
-
-
-def _margin(rows: Rows, metric: str) -> dict[str, Any]:
+def _margin(rows: dict[str, dict[str, float]], metric: str) -> dict[str, Any]:
     """Points by which STAP is ahead."""
-    best, own = _best_classical(rows, metric), rows["stap"][metric]
+    best, own = max(CLASSICAL, key=lambda name: rows[name][metric]), rows["stap"][metric]
     margin = {"best classical": best, "over classical": own - rows[best][metric]}
     return margin | {"over gbdt": own - rows["gbdt"][metric]} if "gbdt" in rows else margin
 
 
-def _by_user(streamed: Streamed) -> list[dict[str, Any]]:
-    found = []
+def _by_user(streamed: Streamed) -> Iterator[dict[str, Any]]:
     scores = {name: by_user(rank, streamed.user) for name, rank in streamed.rank.items()}
     for user in scores["stap"]:
         rows = {name: users[user] for name, users in scores.items()}
-        best = _best_classical(rows, "HR@1")
-        found.append(
-            {
-                "user": streamed.users[user],
-                "n": rows["stap"]["n"],
-                "HR@1": {name: row["HR@1"] for name, row in rows.items()},
-                "best classical": best,
-                "margin": rows["stap"]["HR@1"] - rows[best]["HR@1"],
-            }
-        )
-    return found
+        margin = _margin(rows, "HR@1")
+        yield {
+            "user": streamed.users[user],
+            "n": rows["stap"]["n"],
+            "HR@1": {name: row["HR@1"] for name, row in rows.items()},
+            "best classical": margin["best classical"],
+            "margin": margin["over classical"],
+        }
 
 
 def _calibration(probability: Floats, came: Bools) -> dict[str, float]:

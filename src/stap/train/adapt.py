@@ -80,7 +80,8 @@ def adapt(path: Path, corpus: Corpus, out: Path, where: str, tick: Tick = quiet)
     person = Member(0, usages, tabulate(usages, np.random.default_rng(0)))
     cut = round(LEARNED * len(person.table))
     before = _tail(model, settings, person, cut)
-    _learn(model, settings, _first(person, cut), tick)
+    past = Table(*(getattr(person.table, field.name)[:cut] for field in fields(Table)))
+    _learn(model, settings, Member(0, usages.take(slice(cut)), past), tick)
     proof = _compare(before, _tail(model, settings, person, cut))
     if proof.helps:
         stored = load_file(path)
@@ -92,10 +93,8 @@ def adapt(path: Path, corpus: Corpus, out: Path, where: str, tick: Tick = quiet)
 def _learn(model: Transformer, settings: TrainConfig, past: Member, tick: Tick) -> None:
     parts = small_parts(model)
     start = {name: parameter.detach().clone() for name, parameter in parts.items()}
-    for parameter in model.parameters():
-        parameter.requires_grad_(False)
-    for parameter in parts.values():
-        parameter.requires_grad_(True)
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name in parts)
     optimiser = torch.optim.AdamW(parts.values(), lr=RATE, weight_decay=0.0)
     rng, objective, done = np.random.default_rng(1), Objective(model), 0
     model.train()
@@ -113,11 +112,6 @@ def _learn(model: Transformer, settings: TrainConfig, past: Member, tick: Tick) 
             tick(1)
         done += len(passes)
     model.eval()
-
-
-def _first(person: Member, cut: int) -> Member:
-    table = Table(*(getattr(person.table, field.name)[:cut] for field in fields(Table)))
-    return Member(person.person, person.usages.take(slice(cut)), table)
 
 
 @torch.no_grad()

@@ -41,46 +41,24 @@ class Progress:
 
 
 def save(
-    path: Path,
-    model: Transformer,
-    optimisers: Sequence[Optimizer],
-    progress: Progress,
-    average: Mapping[str, Tensor],
+    path: Path, model: Transformer, optimisers: Sequence[Optimizer], progress: Progress, average: Mapping[str, Tensor]
 ) -> None:
     """`average`: the mean of the weights over the last steps; empty where a run keeps none."""
-    tensors: dict[str, Tensor] = dict(model.state_dict())
-    tensors |= {f"{AVERAGE}.{name}": tensor for name, tensor in average.items()}
-    for name, parameter, optimiser in _moved(model, optimisers):
-        for kept in MEMORY[type(optimiser).__name__]:
-            state = optimiser.state.get(parameter, {}).get(kept)
-            tensors[f"{kept}.{name}"] = torch.zeros_like(parameter) if state is None else state
-    metadata = {
-        "format": weights.CHECKPOINT,
-        "config": model.config.to_json(),
-        "progress": json.dumps(asdict(progress)),
-    }
-    weights.write(tensors, metadata, path)
+    progress_text = json.dumps(asdict(progress))
+    metadata = {"format": weights.CHECKPOINT, "config": model.config.to_json(), "progress": progress_text}
+    weights.write(_tensors(model, optimisers, average), metadata, path)
 
 
 def load(
-    path: Path,
-    model: Transformer,
-    optimisers: Sequence[Optimizer],
-    data: str,
-    average: dict[str, Tensor],
+    path: Path, model: Transformer, optimisers: Sequence[Optimizer], data: str, average: dict[str, Tensor]
 ) -> Progress:
     """Put everything back in place, after checking that it belongs to this model and this data."""
     where = str(path)
     header = weights.read_header(path)
     if header.metadata.get("format") != weights.CHECKPOINT or header.config(where) != model.config:
         raise BadInput(where, "not a checkpoint of this run", _REMEDY)
-    shapes = model.config.tensors()
-    moved = list(_moved(model, optimisers))
-    memory = {
-        f"{kept}.{name}": shapes[name] for name, _, optimiser in moved for kept in MEMORY[type(optimiser).__name__]
-    }
-    averages = {f"{AVERAGE}.{name}": shapes[name] for name in average}
-    weights.check(header, shapes | memory | averages, where)
+    expected = _tensors(model, optimisers, average)
+    weights.check(header, {name: tuple(tensor.shape) for name, tensor in expected.items()}, where)
     try:
         progress = Progress(**json.loads(header.metadata["progress"]))
     except (KeyError, TypeError, ValueError):
@@ -88,16 +66,26 @@ def load(
     if progress.data != data:
         raise BadInput(where, "the run was started on other data", f"give the same logs, or {_REMEDY}")
     tensors = load_file(path)
-    model.load_state_dict({name: tensors[name] for name in shapes})
-    average.update({name: tensors[f"{AVERAGE}.{name}"] for name in average})
+    model.load_state_dict({name: tensors[name] for name in model.config.tensors()})
+    average.update({name: tensors[f"{AVERAGE}.{name}"].to(mean.device) for name, mean in average.items()})
     if progress.steps:
-        for name, parameter, optimiser in moved:
+        for name, parameter, optimiser in _moved(model, optimisers):
             device, kind = parameter.device, type(optimiser).__name__
             state = {kept: tensors[f"{kept}.{name}"].to(device) for kept in MEMORY[kind]}
             if kind == "AdamW":
                 state["step"] = torch.tensor(float(progress.steps), device=device)
             optimiser.state[parameter] = state
     return progress
+
+
+def _tensors(model: Transformer, optimisers: Sequence[Optimizer], average: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """All that a checkpoint holds; what an optimiser does not remember yet is 0."""
+    tensors: dict[str, Tensor] = dict(model.state_dict())
+    tensors |= {f"{AVERAGE}.{name}": tensor for name, tensor in average.items()}
+    for name, parameter, optimiser in _moved(model, optimisers):
+        for kept in MEMORY[type(optimiser).__name__]:
+            tensors[f"{kept}.{name}"] = optimiser.state.get(parameter, {}).get(kept, torch.zeros_like(parameter))
+    return tensors
 
 
 def _moved(model: Transformer, optimisers: Sequence[Optimizer]) -> Iterator[tuple[str, Parameter, Optimizer]]:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ from stap.model.config import ModelConfig
 
 
 @dataclass(frozen=True)
-class Population:
+class Mix:
     """Who the shipped task trains on: people of the prior first, then real people among them."""
 
     steps: int = 1300  # in all
@@ -35,9 +36,12 @@ class Population:
     def __post_init__(self) -> None:
         if self.steps < 1 or not 0 <= self.prior_steps <= self.steps:
             raise _bad(f"{self.steps} steps, {self.prior_steps} of them on the prior")
-        for share in ("prior_share", "new_share"):
-            if not 0 <= getattr(self, share) < 1:
-                raise _bad(f"{share} is {getattr(self, share)}, not a share below 1")
+        if self.prior_people < 1:
+            raise _bad("prior_people must be above 0")
+        _check_shares(self, "prior_share", "new_share")
+        for name in ("view_share", "augmented", "interrupted", "instants"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise _bad(f"{name} is {getattr(self, name)}, not a share")
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class TrainConfig:
     """The paper's settings by default. It does not give a batch size: 65,536 events is 16 full windows."""
 
     model: ModelConfig = field(default_factory=ModelConfig)
-    population: Population = field(default_factory=Population)
+    population: Mix = field(default_factory=Mix)
     task: str = "paper"  # or "shipped"
     seed: int = 0  # of the split, the initial weights, people, the order of windows, and phi
     fold: str = ""  # "2/5": the second fifth of the users is held out for testing
@@ -77,20 +81,24 @@ class TrainConfig:
         for name in ("epochs", "tokens_per_batch", "tokens_at_once", "learning_rate", "validate_every"):
             if not 0 < getattr(self, name) < math.inf:
                 raise _bad(f"{name} must be above 0")
-        for name in ("seed", "weight_decay", "muon", "muon_decay", "warmup_steps", "clip", "patience"):
+        at_least_0 = ("seed", "weight_decay", "muon", "muon_decay", "warmup_steps", "clip", "patience")
+        for name in (*at_least_0, "checkpoint_seconds"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise _bad(f"{name} must be 0 or more")
-        for name in ("beta2", "decay_to", "average"):
-            if not 0 <= getattr(self, name) < 1:
-                raise _bad(f"{name} is {getattr(self, name)}, not a share below 1")
-        if not 0 <= self.checkpoint_seconds < math.inf:
-            raise _bad("checkpoint_seconds must be 0 or more")
+        if self.seed >= 2**63:
+            raise _bad("seed must be below 2 to the power of 63")
+        _check_shares(self, "beta2", "decay_to", "average")
         if len(self.split) not in (2, 3) or not all(type(part) is int and part > 0 for part in self.split):
             raise _bad(f"split is {list(self.split)}, not 2 or 3 numbers above 0: training, validation, testing")
         if self.fold and len(self.split) == 3:
             raise _bad("a fold is held out already: split says training and validation only")
+        if self.task == "shipped" and len(self.split) == 3:
+            raise _bad("the shipped task has nobody validate: hold people out with a fold, not a split of three")
         if self.task == "paper" and (self.model.evidence or self.average):
             raise _bad("model.evidence and average are the shipped task's; in the paper's they have to be 0")
+        for phase in self.curriculum:
+            if not isinstance(phase, tuple) or [type(part) for part in phase] != [int, int]:
+                raise _bad(f"curriculum phase {phase} is not [even context up to L, epochs]")
         for context, epochs in self.curriculum:
             if context % 2 or not 2 <= context <= self.model.context or epochs < 1:
                 raise _bad(f"curriculum phase [{context}, {epochs}] is not [even context up to L, epochs]")
@@ -111,7 +119,7 @@ class TrainConfig:
         return self.model.context
 
 
-Settings = TypeVar("Settings", TrainConfig, Population)
+Settings = TypeVar("Settings", TrainConfig, Mix)
 CHOICES = {
     "task": ("paper", "shipped"),
     "decay": ("none", "cosine", "cosine after warm-up"),
@@ -139,15 +147,23 @@ def read(path: Path, base: TrainConfig | None = None) -> TrainConfig:
     return changed(base or TrainConfig(), values, str(path))
 
 
-def changed(base: Settings, values: dict[str, Any], where: str) -> Settings:
-    """The settings with some others in their place; a name, type or value that cannot be is refused."""
+def changed(base: Settings, values: Mapping[str, Any], where: str) -> Settings:
+    """The settings with some others in their place; a name, type or value that cannot be is refused.
+
+    None says nothing: that setting stays as it is.
+    """
     kinds = {field.name: type(getattr(base, field.name)) for field in fields(base)}
     taken: dict[str, Any] = {}
     for name, value in values.items():
+        if value is None:
+            continue
         if name not in kinds:
             raise BadInput(where, f"unknown setting {name!r}", f"the settings are {', '.join(kinds)}")
         if name == "model" and isinstance(value, dict):
-            value = ModelConfig.from_dict(asdict(getattr(base, name)) | value, where)
+            try:
+                value = ModelConfig.from_dict(asdict(getattr(base, name)) | value, where)
+            except BadInput as error:
+                raise BadInput(where, error.why, "mend that setting") from None
         elif name == "population" and isinstance(value, dict):
             value = changed(getattr(base, name), value, where)
         elif kinds[name] is tuple:
@@ -177,6 +193,12 @@ def write(config: TrainConfig, path: Path) -> None:
         lines += ["", f"[{title}]", *(f"{name} = {json.dumps(value)}" for name, value in table.items())]
     with replacing(path) as draft:
         draft.write_text("\n".join(lines) + "\n")
+
+
+def _check_shares(settings: TrainConfig | Mix, *names: str) -> None:
+    for name in names:
+        if not 0 <= getattr(settings, name) < 1:
+            raise _bad(f"{name} is {getattr(settings, name)}, not a share below 1")
 
 
 def _bad(why: str) -> BadInput:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -18,21 +17,18 @@ Board = Callable[..., None]  # board(steps done, loss=..., rate=..., epoch=..., 
 @contextmanager
 def board(total: int, done: int, show: bool) -> Iterator[Board]:
     """A bar over all steps of the run on standard error; silent on the processes that do not write."""
+    wide = terminal.err.width >= 80
     columns = (
         TextColumn("epoch {task.fields[epoch]}"),
-        BarColumn(),
+        *([BarColumn()] if wide else []),
         TextColumn("loss {task.fields[loss]:.3f}  {task.fields[beside]}  {task.fields[rate]:,.0f} events/s"),
-        TimeElapsedColumn(),
+        *([TimeElapsedColumn()] if wide else []),
         TextColumn("left"),
         TimeRemainingColumn(elapsed_when_finished=False, compact=True),
     )
-    with Progress(*columns, console=terminal.err, disable=not show) as bar:
+    with Progress(*columns, console=terminal.err, disable=not show or done >= total) as bar:
         task = bar.add_task("", total=total, completed=done, epoch=0, loss=float("nan"), beside="", rate=0.0)
-
-        def update(steps: int, **values: Any) -> None:
-            bar.update(task, completed=steps, **values)
-
-        yield update
+        yield lambda steps, **values: bar.update(task, completed=steps, **values)
 
 
 def say_people(split: dict[str, list[str]], users: Sequence[str], vocabulary: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +68,10 @@ def draw_curve(lines: list[dict[str, Any]], path: Path, chance: float) -> None:
 
 def _shade_contexts(lines: list[dict[str, Any]], axes: tuple[Any, ...]) -> None:
     begin = 0.0
-    for number, line in enumerate(lines):
-        last = number + 1 == len(lines) or lines[number + 1]["context"] != line["context"]
-        if last:
-            end = line["seconds"] / 60
-            shade = 1 - 0.04 * (line["context"].bit_length() % 4)
-            for axis in axes:
-                axis.axvspan(begin, end, color=str(shade), zorder=-1, linewidth=0)
-            axes[0].annotate(f"L = {line['context']}", (begin, 0.02), xycoords=("data", "axes fraction"), fontsize=8)
-            begin = end
+    for context, epochs in groupby(lines, itemgetter("context")):
+        *_, last = epochs
+        end, shade = last["seconds"] / 60, 1 - 0.04 * (context.bit_length() % 4)
+        for axis in axes:
+            axis.axvspan(begin, end, color=str(shade), zorder=-1, linewidth=0)
+        axes[0].annotate(f"L = {context}", (begin, 0.02), xycoords=("data", "axes fraction"), fontsize=8)
+        begin = end

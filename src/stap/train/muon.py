@@ -7,8 +7,7 @@ many times slower (`stap bench muon`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import overload
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
@@ -24,18 +23,12 @@ class Muon(Optimizer):
     def __init__(self, matrices: Iterable[Parameter], lr: float, weight_decay: float) -> None:
         super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay})
 
-    @overload
-    def step(self, closure: None = ...) -> None: ...
-    @overload
-    def step(self, closure: Callable[[], float]) -> float: ...
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        assert closure is None, "the gradients are there already"
+    def step(self, closure: None = None) -> None:  # type: ignore[override] # the gradients are there already
         for group in self.param_groups:
             for matrix in group["params"]:
                 if matrix.grad is not None:
                     self._move(matrix, matrix.grad, group["lr"], group["weight_decay"])
-        return None
 
     def _move(self, matrix: Parameter, gradient: Tensor, rate: float, decay: float) -> None:
         state = self.state[matrix]

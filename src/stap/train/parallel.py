@@ -71,7 +71,7 @@ def world() -> Iterator[World]:
     if os.environ.get("GROUP_WORLD_SIZE") == "1":
         # torchrun keeps one store over all restarts, and in it the addresses of the dead. On one node the restarts have
         # numbers to tell them apart; between nodes these may differ (docs/scale.md).
-        store = PrefixStore(f"restart {_restarts()}", store)
+        store = PrefixStore(f"restart {restarts()}", store)
     backend = "nccl" if device.type == "cuda" else "gloo"
     dist.init_process_group(backend, store=store, rank=rank, world_size=size)
     try:
@@ -80,9 +80,9 @@ def world() -> Iterator[World]:
         dist.destroy_process_group()
 
 
-def restarted() -> bool:
-    """torchrun starts all workers anew after one has died: then the run goes on from its checkpoint."""
-    return _restarts() > 0
+def restarts() -> int:
+    """How often torchrun has started all workers anew after one had died: the run goes on from its checkpoint."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
 
 
 def launch() -> str:
@@ -91,19 +91,11 @@ def launch() -> str:
     return f"{run} {socket.gethostname()} {os.getppid()}" if run else ""
 
 
-def _restarts() -> int:
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
-
-
 def wrapped(objective: nn.Module, world: World, compiled: bool, every_weight: bool = True) -> Forward:
     """The objective as training calls it: compiled where that helps, then synchronised with the other processes."""
-    forward: Any = objective
-    if compiled:
-        forward = torch.compile(objective, dynamic=True)  # one kernel for all lengths: a resumed run meets the same one
-    if world.size > 1:
-        forward = DistributedDataParallel(forward, find_unused_parameters=not every_weight)
-    found: Forward = forward
-    return found
+    # One kernel for all lengths: a resumed run meets the same one.
+    forward: Any = torch.compile(objective, dynamic=True) if compiled else objective
+    return DistributedDataParallel(forward, find_unused_parameters=not every_weight) if world.size > 1 else forward
 
 
 def unsynchronised(forward: Forward) -> AbstractContextManager[None]:

@@ -11,6 +11,7 @@ import numpy as np
 from stap.errors import BadInput
 from stap.events import NO_LABEL, Corpus
 from stap.train.config import TrainConfig, parse_fold
+from stap.usage import some
 from stap.windows import filter_users, split_users
 
 
@@ -29,9 +30,7 @@ class People:
 def hold_out(corpus: Corpus, fold: str, seed: int = 0, always: Sequence[str] = ()) -> tuple[Corpus, Corpus]:
     """(training, held out); without a fold everybody trains. `always`: users who are never held out."""
     everybody = np.arange(len(corpus.users))
-    if missing := sorted(set(always) - set(corpus.users)):
-        some = ", ".join(corpus.users[:5]) + (", ..." if len(corpus.users) > 5 else "")
-        raise BadInput("--always", f"no user {missing[0]!r} in the log", f"its users are {some}")
+    _check_always(corpus, always)
     if not fold:
         return corpus, corpus.select(everybody[:0])
     number, parts = parse_fold(fold)
@@ -42,20 +41,31 @@ def hold_out(corpus: Corpus, fold: str, seed: int = 0, always: Sequence[str] = (
     return corpus.select(np.setdiff1d(everybody, out)), corpus.select(np.sort(out))
 
 
+def _check_always(corpus: Corpus, always: Sequence[str]) -> None:
+    if missing := sorted(set(always) - set(corpus.users)):
+        raise BadInput("--always", f"no user {missing[0]!r} in the log", f"its users are {some(corpus.users)}")
+
+
 def split(corpus: Corpus, config: TrainConfig, where: str) -> People:
     """Leave out who has too many apps, hold a fold out, split the rest; says what to do where too few are left."""
     fits = filter_users(corpus, config.model.vocabulary)
     if not fits.users:
         why = f"every user has more than {config.model.vocabulary} distinct apps"
         raise BadInput(where, why, "raise model.vocabulary with --config, or import without --keep-system")
-    rest, testing = hold_out(fits, config.fold, config.seed, config.always)
-    if len(rest.users) < len(config.split):
+    _check_always(corpus, config.always)
+    always = [name for name in config.always if name in fits.users]
+    rest, testing = hold_out(fits, config.fold, config.seed, always)
+    train = np.array([n for n, name in enumerate(rest.users) if name in always], np.int64)
+    dealt = np.setdiff1d(np.arange(len(rest.users)), train)
+    if len(rest.users) < len(config.split) or len(dealt) < len(config.split) - bool(len(train)):
         raise _too_few(where, len(rest.users), len(corpus.users) - len(fits.users), config)
     seed = config.seed + (len(config.split) == 2)  # another one than the folds'
-    parts = split_users(len(rest.users), config.split, seed)
+    parts = [dealt[part] for part in split_users(len(dealt), config.split, seed)]
     for empty in (number for number, part in enumerate(parts) if not len(part)):  # so few that their share is nobody
-        largest = max(range(len(parts)), key=lambda number: len(parts[number]))
-        parts[largest], parts[empty] = parts[largest][:-1], parts[largest][-1:]
+        if empty or not len(train):
+            largest = max(range(len(parts)), key=lambda number: len(parts[number]))
+            parts[largest], parts[empty] = parts[largest][:-1], parts[largest][-1:]
+    parts[0] = np.sort(np.concatenate([parts[0], train]))
     training, validation, *tested = (rest.select(part) for part in parts)
     for part in (training, validation):
         if not (part.label != NO_LABEL).any():

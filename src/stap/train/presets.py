@@ -12,20 +12,13 @@ from stap.model.config import ModelConfig
 from stap.train import config
 from stap.train.config import TrainConfig
 
+SHIPPED = ModelConfig(
+    context=512, dim=64, layers=2, hidden=128, query_key_norm=True, ordinal_heads=2, evidence=128, candidate_heads=4
+)
 PRESETS = {
     "shipped": TrainConfig(
         task="shipped",
-        model=ModelConfig(
-            context=512,
-            dim=64,
-            layers=2,
-            heads=4,
-            hidden=128,
-            query_key_norm=True,
-            ordinal_heads=2,
-            evidence=128,
-            candidate_heads=4,
-        ),
+        model=SHIPPED,
         tokens_per_batch=5_120,
         tokens_at_once=5_120,
         learning_rate=3e-3,
@@ -65,20 +58,20 @@ PRESETS = {
     ),
 }
 
-# What it takes to leave each part out; a dot reaches into a table of settings.
+# What it takes to leave each part out.
 WITHOUT: dict[str, dict[str, Any]] = {
-    "evidence": {"model.candidate_heads": 0, "model.evidence": 0},
-    "comparison": {"model.candidate_heads": 0},
-    "transformer": {"population.transformer": False},
+    "evidence": {"model": {"candidate_heads": 0, "evidence": 0}},
+    "comparison": {"model": {"candidate_heads": 0}},
+    "transformer": {"population": {"transformer": False}},
     "shuffle": {"shuffle": False},
-    "prior": {"population.prior_steps": 0, "population.prior_share": 0.0},
-    "real": {"population.real": False},
-    "context": {"model.context": 32},
-    "augmentation": {"population.augmented": 0.0},
-    "interruptions": {"population.interrupted": 0.0},
-    "instants": {"population.instants": 0.0},
-    "newcomers": {"population.new_share": 0.0},
-    "view": {"population.view_share": 0.0},
+    "prior": {"population": {"prior_steps": 0, "prior_share": 0.0}},
+    "real": {"population": {"real": False}},
+    "context": {"model": {"context": 32}},
+    "augmentation": {"population": {"augmented": 0.0}},
+    "interruptions": {"population": {"interrupted": 0.0}},
+    "instants": {"population": {"instants": 0.0}},
+    "newcomers": {"population": {"new_share": 0.0}},
+    "view": {"population": {"view_share": 0.0}},
     "muon": {"muon": 0.0},
     "averaging": {"average": 0.0},
     "curriculum": {"curriculum": ()},
@@ -103,13 +96,10 @@ def without(settings: TrainConfig, part: str) -> TrainConfig:
 
 def _less(settings: TrainConfig, part: str) -> TrainConfig:
     """The same settings where they have no such part."""
-    for path, value in WITHOUT.get(part, {}).items():
-        table, _, name = path.rpartition(".")
-        if not table:
-            settings = replace(settings, **{name: value})
-        elif table == "model" or settings.task == "shipped":
-            settings = replace(settings, **{table: replace(getattr(settings, table), **{name: value})})
-    return settings
+    less = WITHOUT.get(part, {})
+    if "population" in less and settings.task != "shipped":
+        return settings
+    return config.changed(settings, less, "--without")
 
 
 def parse_split(text: str | None) -> list[int] | None:
@@ -122,22 +112,27 @@ def parse_split(text: str | None) -> list[int] | None:
         raise BadInput("--split", f"{text!r} is not a split", "write 8:2 or 7:1:2") from None
 
 
-def choose(
-    name: str, file: Path | None = None, part: str | None = None, given: Mapping[str, Any] | None = None
-) -> TrainConfig:
+def choose(name: str, file: Path | None, part: str | None, given: Mapping[str, Any]) -> TrainConfig:
     """A preset, less a part, changed by a file, changed by what the command line says (`given`, None for nothing).
 
     With a fold held out the rest is split 7 : 1, so that fifths give the paper's 7 : 1 : 2 but for rounding.
     """
-    said = {key: value for key, value in (given or {}).items() if value is not None}
-    chosen = preset(name)
+    base = chosen = preset(name)
     if part is not None:
         chosen = without(chosen, part)
-    if said.get("fold"):
-        chosen = replace(chosen, split=(7, 1))
     if file is not None:
         chosen = config.read(file, chosen)
-    return config.changed(chosen, said, "the command line")
+    chosen = config.changed(chosen, given, "the command line")
+    for option in ("split", "epochs") if chosen.task == "shipped" else ():
+        if given.get(option) is not None:
+            remedy = "leave it out; --fold holds people out, population.steps in --config says how long"
+            raise BadInput(f"--{option}", "the shipped task does not take it", remedy)
+    return replace(chosen, split=(7, 1)) if chosen.fold and chosen.split == base.split else chosen
+
+
+def no_run(folder: Path) -> BadInput:
+    remedy = "check the path; to start a run here leave --resume out, or say --start-or-resume"
+    return BadInput(str(folder), "no run in it to resume", remedy)
 
 
 def settle(
@@ -145,7 +140,8 @@ def settle(
 ) -> TrainConfig:
     """What a run is to have: of one that goes on, what it has, changed by what was said (which may then be refused)."""
     own = folder / "config.toml"
+    if begin == "resume" and not own.exists():
+        raise no_run(folder)
     if begin == "new" or not own.exists() or name or file or part:
         return choose(name or "small", file, part, given)
-    said = {key: value for key, value in given.items() if value is not None}
-    return config.changed(config.read(own), said, "the command line")
+    return config.changed(config.read(own), given, "the command line")

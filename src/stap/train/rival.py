@@ -41,12 +41,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def train(
-    corpus: Corpus,
-    out: Path,
-    seed: int = 0,
-    trees: int = TREES,
-    tick: Tick = quiet,
-    view: Corpus | None = None,
+    corpus: Corpus, out: Path, seed: int = 0, trees: int = TREES, tick: Tick = quiet, view: Corpus | None = None
 ) -> None:
     """Write the ranker of these people as LightGBM's text; `tick` hears of every tree.
 

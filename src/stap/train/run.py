@@ -21,7 +21,8 @@ from stap.train import checkpoint, config, journal, optimisers, parallel, tasks
 from stap.train.checkpoint import Progress
 from stap.train.config import TrainConfig
 from stap.train.display import Board, board, say_people, say_result
-from stap.train.parallel import World, launch, restarted, world
+from stap.train.parallel import World, launch, restarts, world
+from stap.train.presets import no_run
 from stap.train.step import Trainer
 from stap.train.tasks.base import Epoch, Task
 
@@ -77,20 +78,18 @@ def open_run(
             raise BadInput(str(folder), "there is a run in it", "continue it with --resume, or choose another --out")
         settings = agreed(config.read(folder / CONFIG), settings, folder)
     elif begin == "resume":
-        remedy = "check the path; to start a run here leave --resume out, or say --start-or-resume"
-        raise BadInput(str(folder), "no run in it to resume", remedy)
+        raise no_run(folder)
     task = tasks.make(corpus, settings, where, view)
     model = task.build().to(here.device)
-    here.wait()  # nobody writes before everybody has looked
-    if here.writes:
-        _make_folder(folder, settings, task)
-        say_people(task.people.names(), corpus.users, settings.model.vocabulary)
     moving = optimisers.build(model, settings)
     average = {name: tensor.clone() for name, tensor in model.state_dict().items()} if settings.average else {}
     progress = Progress(task.data)
     if (folder / LAST).exists():
         progress = checkpoint.load(folder / LAST, model, moving, progress.data, average)
+    here.wait()  # nobody writes before everybody has looked
     if here.writes:
+        _make_folder(folder, settings, task)
+        say_people(task.people.names(), corpus.users, settings.model.vocabulary)
         journal.rewind(folder / JOURNAL, progress.epoch)
     objective = task.objective(model)
     compiled = settings.compile == "on" or (settings.compile == "auto" and here.device.type == "cuda")
@@ -102,18 +101,26 @@ def open_run(
 
 def agreed(own: TrainConfig, wanted: TrainConfig, folder: Path) -> TrainConfig:
     """A run's own settings count when it goes on; others that somebody asks for are refused, not ignored."""
-    for name, value in asdict(own).items():
-        other = asdict(wanted)[name]
-        if name != "checkpoint_seconds" and other != value:
-            remedy = "leave that option out, or choose another --out"
-            raise BadInput(str(folder), f"its run has {name} = {value!r}, not {other!r}", remedy)
+    ours, theirs = _flat(asdict(own)), _flat(asdict(wanted))
+    for name, value in ours.items():
+        if name != "checkpoint_seconds" and theirs[name] != value:
+            remedy = "resume it without naming settings, or choose another --out"
+            raise BadInput(str(folder), f"its run has {name} = {value!r}, not {theirs[name]!r}", remedy)
     return own
+
+
+def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Tables of settings as one: model.dim, population.steps, ..."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return flat
 
 
 def _goes_on(folder: Path, here: World) -> bool:
     """Whether torchrun, which starts all workers anew when one has died, made this run itself."""
     mark = folder / LAUNCH
-    return restarted() and (not here.writes or (mark.exists() and mark.read_text() == launch()))
+    return restarts() > 0 and (not here.writes or (mark.exists() and mark.read_text() == launch()))
 
 
 def _make_folder(folder: Path, settings: TrainConfig, task: Task) -> None:
@@ -160,17 +167,17 @@ def _finish_epoch(run: Run, epoch: Epoch, show: Board) -> None:
     """Validate, log, keep the best, checkpoint: in this order, so that a kill in between only repeats work."""
     progress, begin, model = run.progress, time.monotonic(), run.trainer.model
     progress.epoch += 1
-    found: dict[str, float] = {}
+    scores: dict[str, float] = {}
     if progress.epoch % run.settings.validate_every == 0 or progress.steps == run.task.steps:
         model.eval()
-        found = run.task.validate(model, run.world)
+        scores = run.task.validate(model, run.world)
         model.train()
-    if found:
-        _check(found["loss"], run)
-        show(progress.steps, beside=f"HR@1 {found['HR@1']:.1f} %")
-    better = bool(found) and found["loss"] < progress.best_loss
+    if scores:
+        _check(scores["loss"], run)
+        show(progress.steps, beside=f"HR@1 {scores['HR@1']:.1f} %")
+    better = bool(scores) and scores["loss"] < progress.best_loss
     if better:
-        progress.best_loss, progress.best_epoch = found["loss"], progress.epoch
+        progress.best_loss, progress.best_epoch = scores["loss"], progress.epoch
     progress.seconds += time.monotonic() - begin
     line: dict[str, Any] = {
         "epoch": progress.epoch,
@@ -178,7 +185,7 @@ def _finish_epoch(run: Run, epoch: Epoch, show: Board) -> None:
         "steps": progress.steps,
         "loss": progress.loss / max(1, progress.labels),
         **({"blend": progress.blend / progress.known} if progress.known else {}),
-        "validation": found,
+        "validation": scores,
         "events": progress.events,
         "seconds": round(progress.seconds, 3),
     }

@@ -149,3 +149,9 @@ def test_too_little_or_too_much_says_what_to_do(
 ) -> None:
     with pytest.raises(BadInput, match=why):
         split(corpus(users, usages, apps), settings, "log")
+
+
+def test_who_always_trains_neither_validates_nor_is_held_out() -> None:
+    always = ("u1", "u2", "u5")
+    for wanted in (replace(TINY, always=always, split=(2, 1, 2)), replace(TINY, always=always, fold="1/2")):
+        assert set(always) <= set(split(PEOPLE, wanted, "log").names()["training"])

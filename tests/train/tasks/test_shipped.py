@@ -23,8 +23,7 @@ from stap.model.export import export
 from stap.predictors.blend import Blend
 from stap.reference.session import Stap
 from stap.train import adapt
-from stap.train.config import Population as Mix
-from stap.train.config import TrainConfig
+from stap.train.config import Mix, TrainConfig
 from stap.train.people import hold_out
 from stap.train.presets import WITHOUT, preset, without
 from stap.train.run import train

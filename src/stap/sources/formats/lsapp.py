@@ -10,9 +10,8 @@ import re
 import polars as pl
 
 from stap.errors import BadInput
-from stap.sources.reading.base import Head, Log, Options, Records
+from stap.sources.reading.base import Head, Log, Options, Records, beside_published
 from stap.sources.reading.clock import parse, take_time
-from stap.sources.reading.published import compare
 from stap.sources.reading.tables import read_header, read_table
 from stap.sources.reading.text import clean
 
@@ -39,7 +38,7 @@ def read(log: Log, options: Options) -> Records:
     frame = take_time(log.sieve, frame, "timestamp", parse("timestamp", "%Y-%m-%d %H:%M:%S"))
     frame = log.sieve.reject(frame, ~pl.col("event_type").is_in(EVENTS), "not an event of LSApp:", show="event_type")
     table = frame.select(user="user_id", app="app_name", start="timestamp", end="timestamp")
-    return Records(table, (compare("LSApp", PUBLISHED, _counts(frame)),), judged=True, dataset=True)
+    return Records(table, (beside_published("LSApp", PUBLISHED, _counts(frame)),), judged=True, dataset=True)
 
 
 def _counts(frame: pl.DataFrame) -> dict[str, int]:

@@ -9,9 +9,8 @@ import re
 
 import polars as pl
 
-from stap.sources.reading.base import Head, Log, Options, Records
+from stap.sources.reading.base import Head, Log, Options, Records, beside_published
 from stap.sources.reading.clock import parse, take_time
-from stap.sources.reading.published import compare
 from stap.sources.reading.tables import read_table
 from stap.sources.reading.text import clean
 from stap.windows import VOCABULARY
@@ -34,7 +33,7 @@ def read(log: Log, options: Options) -> Records:
     frame = log.sieve.reject(frame, ~pl.col("user").str.contains(r"^\d+$"), "not a user number:", show="user")
     frame = take_time(log.sieve, frame, "time", parse("time", "%Y%m%d%H%M%S"))
     table = frame.select("user", "app", start="time", end="time")
-    return Records(table, (compare("Tsinghua", PUBLISHED, _counts(table)),), judged=True, dataset=True)
+    return Records(table, (beside_published("Tsinghua", PUBLISHED, _counts(table)),), judged=True, dataset=True)
 
 
 def _counts(table: pl.DataFrame) -> dict[str, int]:

@@ -120,8 +120,4 @@ def _processes(log: Log, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
     frame = frame.drop_nulls(["process", "start", "end"]).with_columns(ascii_digits("start"), ascii_digits("end"))
     frame = take_spans(log.sieve, frame, **{name: parse(name, LAYOUT) for name in ("start", "end")})
     frame = frame.with_columns(app=pl.col("process").str.strip_suffix(":remote"))
-    return frame, drop_apps(frame, _background)[0]
-
-
-def _background(app: str) -> bool:
-    return ":" in app or is_system(app) or BACKGROUND.fullmatch(app) is not None
+    return frame, drop_apps(frame, lambda app: ":" in app or is_system(app) or bool(BACKGROUND.fullmatch(app)))[0]

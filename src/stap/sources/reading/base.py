@@ -96,6 +96,15 @@ class Records:
     dataset: bool = False  # part of a data set: a user's name is the same person in all its logs
 
 
+def beside_published(dataset: str, published: dict[str, int], counted: dict[str, int]) -> str:
+    """A benchmark's published counts beside what was read: is this the file that the papers speak of?"""
+    differing = [name for name in published if counted[name] != published[name]]
+    if not differing:
+        return f"{dataset}: as published ({', '.join(f'{count:,} {name}' for name, count in published.items())})."
+    said = ", ".join(f"{counted[name]:,} {name} (published: {published[name]:,})" for name in differing)
+    return f"{dataset}: this is not the published dataset as a whole: {said}."
+
+
 class Source(Protocol):
     """A format: a module with a name, a nose and a reader."""
 

@@ -35,17 +35,17 @@ def take_spans(sieve: Sieve, frame: pl.DataFrame, **parsed: pl.Expr) -> pl.DataF
     return sieve.reject(frame, pl.col("end") < pl.col("start"), "end before start:", show="end")
 
 
-def parse(column: str, layout: str) -> pl.Expr:
-    """Text in one strftime layout to a time, null where it does not fit."""
+def parse(text: pl.Expr | str, layout: str) -> pl.Expr:
+    """Text, or a column of it, in one strftime layout to a time, null where it does not fit."""
+    text = pl.col(text) if isinstance(text, str) else text
     # Nearly every time in a log is new: a cache of those seen costs more than it saves.
-    return pl.col(column).str.to_datetime(layout, time_unit="us", strict=False, cache=False)
+    return text.str.to_datetime(layout, time_unit="us", strict=False, cache=False)
 
 
 def iso_wall(text: pl.Expr) -> pl.Expr:
     """ISO text, with a space or a T, to the wall clock it shows; an offset is cut off."""
     bare = text.str.strip_chars().str.replace("T", " ", literal=True).str.replace(OFFSET, "")
-    layouts = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
-    return pl.coalesce(bare.str.to_datetime(layout, time_unit="us", strict=False, cache=False) for layout in layouts)
+    return pl.coalesce(parse(bare, layout) for layout in ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M"))
 
 
 def iso_utc(text: pl.Expr) -> pl.Expr:

@@ -26,12 +26,8 @@ def words(text: str) -> set[str]:
 
 
 # Halves of the day as phones write them, without dots and spaces ("p. m." is pm).
-AFTERNOON = words("""
-    pm | p | μμ | 下午 | 오후 | 午後 | ch | م | بظ | بعدازظهر | du | odp | ip | em | nachm | пп
-""")
-MORNING = words("""
-    am | a | πμ | 上午 | 오전 | 午前 | sa | ص | قظ | قبلازظهر | de | dop | ap | fm | vorm | дп
-""")
+AFTERNOON = words("pm | p | μμ | 下午 | 오후 | 午後 | ch | م | بظ | بعدازظهر | du | odp | ip | em | nachm | пп")
+MORNING = words("am | a | πμ | 上午 | 오전 | 午前 | sa | ص | قظ | قبلازظهر | de | dop | ap | fm | vorm | дп")
 WHOLE_DAY = {"", "s", "h", "uhr"}
 
 
@@ -73,7 +69,9 @@ def _read_dates(sieve: Sieve, frame: pl.DataFrame) -> tuple[pl.DataFrame, DateOr
     sure = all(tried[other].equals(tried[order]) for other in fitting)  # as for 5/5/24, whichever comes first
     numbers = numbers.with_columns(tried[order].alias("day"))
     dated = sieve.reject(numbers, pl.col("day").is_null(), "not a possible date:", show="date")
-    return dated.select(ROW, "day"), DateOrder(order, _newest_first(tried[order], times), sure)
+    steps = _steps(tried[order], times)
+    newest_first = int((steps < 0).sum()) >= int((steps > 0).sum())
+    return dated.select(ROW, "day"), DateOrder(order, newest_first, sure)
 
 
 def _dates(numbers: pl.DataFrame, order: str) -> pl.Series:
@@ -98,11 +96,6 @@ def _score(day: pl.Series, second: pl.Series) -> tuple[int, int, int]:
     steps = _steps(day, second)
     against = min(int((steps > 0).sum()), int((steps < 0).sum()))
     return int(day.null_count()), against, int(steps.abs().sum())
-
-
-def _newest_first(day: pl.Series, second: pl.Series) -> bool:
-    steps = _steps(day, second)
-    return int((steps < 0).sum()) >= int((steps > 0).sum())
 
 
 def _likeliest(orders: list[str], frame: pl.DataFrame) -> str:

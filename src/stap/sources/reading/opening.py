@@ -29,10 +29,15 @@ MAX_MEMBERS = 100_000
 REFETCH = "fetch the file again, or keep what is whole with --skip-bad-rows"
 
 
+class _Broken(Exception):  # noqa: N818
+    """The bytes end before they should; says why."""
+
+
 def open_logs(path: str | Path, scratch: Path, skip: bool) -> Iterator[Log]:
     """Every log behind one argument of the command line."""
     if str(path) == "-":
-        yield from _unwrap(_spool(sys.stdin.buffer, Sieve("standard input", skip), scratch, Path("stdin")))
+        log = Log(Path(), Sieve("standard input", skip), scratch, Path("stdin"))
+        yield from _unwrap(_spool(log, _pieces(sys.stdin.buffer)))
         return
     path = Path(path)
     try:
@@ -53,20 +58,12 @@ def _hidden(path: Path) -> bool:
 
 
 def _open_file(path: Path, scratch: Path, skip: bool) -> Iterator[Log]:
+    log = Log(path, Sieve(str(path), skip), scratch, Path(os.path.abspath(path)))
     if path.is_file():
-        yield from _unwrap(Log(path, Sieve(str(path), skip), scratch, Path(os.path.abspath(path))))
+        yield from _unwrap(log)
     else:  # a pipe: it can be read only once
         with open(path, "rb") as pipe:
-            yield from _unwrap(_spool(pipe, Sieve(str(path), skip), scratch, Path(path.name)))
-
-
-def _spool(stream: IO[bytes], sieve: Sieve, scratch: Path, origin: Path) -> Log:
-    log = Log(_fresh(scratch), sieve, scratch, origin)
-    with open(log.path, "wb") as out:
-        while piece := stream.read(PIECE):
-            out.write(piece)
-            _cap(log, out.tell())
-    return log
+            yield from _unwrap(_spool(replace(log, origin=Path(path.name)), _pieces(pipe)))
 
 
 def _unwrap(log: Log) -> Iterator[Log]:
@@ -76,48 +73,52 @@ def _unwrap(log: Log) -> Iterator[Log]:
     if not start:
         raise BadInput(log.name, "the file is empty", "check how it was exported")
     if start[:2] == b"\x1f\x8b":
-        yield from _unwrap(_gunzip(log))
+        yield from _unwrap(_spool(log, _gunzipped(log)))
     elif start[257:262] == b"ustar":
         yield from _untar(log)
     else:
         yield log
 
 
-def _gunzip(log: Log) -> Log:
-    target = _fresh(log.scratch)
-    with open(log.path, "rb") as raw, gzip.GzipFile(fileobj=raw) as stream, open(target, "wb") as out:
-        rows, last = 0, b"\n"
+def _spool(log: Log, pieces: Iterator[bytes]) -> Log:
+    """The log with these bytes in a file of its own, under the cap. Where they break off, whole lines remain.
+
+    A line that breaks off may still look whole: 10:30:4 for 10:30:45.
+    """
+    handle, name = tempfile.mkstemp(dir=log.scratch)
+    rows = whole = 0
+    with open(handle, "wb") as out:
+        try:
+            for piece in pieces:
+                out.write(piece)
+                rows += piece.count(b"\n")
+                whole = out.tell() - len(piece) + piece.rfind(b"\n") + 1 if b"\n" in piece else whole
+                if out.tell() > MAX_BYTES:
+                    raise BadInput(log.name, f"more than {MAX_BYTES >> 30} GB", "import it in parts")
+        except _Broken as error:
+            if not log.sieve.skipped:  # otherwise the archive around it has broken off here, and that was counted
+                log.sieve.fault(rows + 1, str(error), REFETCH)
+            out.truncate(whole)
+    return replace(log, path=Path(name))
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    return iter(lambda: stream.read(PIECE), b"")
+
+
+def _gunzipped(log: Log) -> Iterator[bytes]:
+    size = 0
+    with open(log.path, "rb") as raw, gzip.GzipFile(fileobj=raw) as stream:
         try:
             while piece := stream.read1(PIECE):  # read() would throw away what came before the break
-                out.write(piece)
-                rows, last = rows + piece.count(b"\n"), piece[-1:]
-                _cap(log, out.tell())
-                if out.tell() > max(RATIO_FROM, MAX_RATIO * raw.tell()):
+                size += len(piece)
+                if size > max(RATIO_FROM, MAX_RATIO * raw.tell()):
                     raise BadInput(log.name, "shrinks like a decompression bomb", "unpack it yourself if you trust it")
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            why = "the gzip ends too early" if isinstance(error, EOFError) else f"the gzip is damaged ({error})"
-            log.sieve.fault(rows + 1, why, REFETCH)
-            cut = last != b"\n"
-        else:
-            cut = False
-    if cut:
-        _drop_last_line(target)
-    return replace(log, path=target)
-
-
-def _drop_last_line(path: Path) -> None:
-    """A line that breaks off may still look whole (10:30:4 for 10:30:45): leave it out."""
-    with open(path, "rb+") as file:
-        end = file.seek(0, 2)
-        while end > 0:
-            low = max(0, end - PIECE)
-            file.seek(low)
-            newline = file.read(end - low).rfind(b"\n")
-            if newline >= 0:
-                file.truncate(low + newline + 1)
-                return
-            end = low
-        file.truncate(0)
+                yield piece
+        except EOFError:
+            raise _Broken("the gzip ends too early") from None
+        except (zlib.error, gzip.BadGzipFile) as error:
+            raise _Broken(f"the gzip is damaged ({error})") from None
 
 
 def _untar(log: Log) -> Iterator[Log]:
@@ -131,7 +132,10 @@ def _untar(log: Log) -> Iterator[Log]:
                 members += 1
                 if members > MAX_MEMBERS:
                     raise BadInput(log.name, f"more than {MAX_MEMBERS} files in the tar", "unpack it and name a folder")
-                piece = _extract(log, member)
+                sieve = Sieve(f"{log.name}:{member.name}", log.sieve.skip)
+                sieve.skipped, log.sieve.skipped = log.sieve.skipped, 0  # what unpacking lost shows where records are
+                inside = replace(log, sieve=sieve, origin=log.origin / member.name.lstrip("/"))
+                piece = _spool(inside, _extracted(log, member))
                 yield from _unwrap(piece)
                 if piece.path.stat().st_size < member.size:  # nothing can follow the break
                     return
@@ -141,29 +145,12 @@ def _untar(log: Log) -> Iterator[Log]:
         raise BadInput(log.name, "a tar without a file in it", "check how it was packed")
 
 
-def _extract(log: Log, member: tarfile.TarInfo) -> Log:
-    sieve = Sieve(f"{log.name}:{member.name}", log.sieve.skip)
-    sieve.skipped, log.sieve.skipped = log.sieve.skipped, 0  # what unpacking lost shows where the records are
-    target = _fresh(log.scratch)
-    rows, left = 0, member.size
-    with open(log.path, "rb") as file, open(target, "wb") as out:
+def _extracted(log: Log, member: tarfile.TarInfo) -> Iterator[bytes]:
+    left = member.size
+    with open(log.path, "rb") as file:
         file.seek(member.offset_data)
         while left and (piece := file.read(min(PIECE, left))):
-            out.write(piece)
-            rows, left = rows + piece.count(b"\n"), left - len(piece)
+            left -= len(piece)
+            yield piece
     if left:
-        if not sieve.skipped:
-            sieve.fault(rows + 1, "the tar ends too early", REFETCH)
-        _drop_last_line(target)
-    return Log(target, sieve, log.scratch, log.origin / member.name.lstrip("/"))
-
-
-def _cap(log: Log, size: int) -> None:
-    if size > MAX_BYTES:
-        raise BadInput(log.name, f"more than {MAX_BYTES >> 30} GB", "import it in parts")
-
-
-def _fresh(scratch: Path) -> Path:
-    handle, name = tempfile.mkstemp(dir=scratch)
-    os.close(handle)
-    return Path(name)
+        raise _Broken("the tar ends too early")

@@ -23,16 +23,14 @@ class Sieve:
             raise BadInput(self.where, why, remedy, row)
         self.skipped += count
 
-    def reject(
-        self, frame: pl.DataFrame, bad: pl.Expr, why: str, show: str | None = None, remedy: str = MEND
-    ) -> pl.DataFrame:
+    def reject(self, frame: pl.DataFrame, bad: pl.Expr, why: str, show: str | None = None) -> pl.DataFrame:
         """The frame without its bad rows. `bad` may be null, which is bad too; `show` is the column to quote."""
         mask = frame.select(bad.fill_null(True)).to_series()
         if not mask.any():
             return frame
         first = frame.slice(mask.arg_max() or 0, 1)
         quoted = "" if show is None else f" {_quote(first[show].cast(pl.String).item())}"
-        self.fault(int(first[ROW].item()), why + quoted, remedy, count=int(mask.sum()))
+        self.fault(int(first[ROW].item()), why + quoted, count=int(mask.sum()))
         return frame.filter(~mask)
 
     def require(self, frame: pl.DataFrame, *columns: str) -> pl.DataFrame:

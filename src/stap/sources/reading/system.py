@@ -60,7 +60,5 @@ def is_system(app: str) -> bool:
 def drop_apps(records: pl.DataFrame, unchosen: Callable[[str], bool]) -> tuple[pl.DataFrame, int]:
     """The records of apps that a person chose, and how many others there were."""
     apps = [app for app in records["app"].unique() if unchosen(app)]
-    if not apps:
-        return records, 0
     kept = records.filter(~pl.col("app").is_in(apps))
     return kept, len(records) - len(kept)

@@ -6,6 +6,7 @@ Files in order, nearly all, are only looked through, a megabyte at a time; a cop
 from __future__ import annotations
 
 import codecs
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -52,19 +53,17 @@ def _without_mark(log: Log) -> Log:
         if mark != UTF8_MARK and mark[:2] not in UTF16_MARKS:
             return log
         target = log.scratch / f"{log.path.name}.utf8"
-        file.seek(3 if mark == UTF8_MARK else 0)
         with open(target, "wb") as out:
             if mark == UTF8_MARK:
-                while block := file.read(LONGEST_LINE):
-                    out.write(block)
+                shutil.copyfileobj(file, out)
             else:
+                file.seek(0)
                 _from_utf16(log, file, out)
     return replace(log, path=target)
 
 
 def _from_utf16(log: Log, file: IO[bytes], out: IO[bytes]) -> None:
-    decoder = codecs.getincrementaldecoder("utf-16")()
-    row = 1
+    decoder, row = codecs.getincrementaldecoder("utf-16")(), 1
     try:
         while block := file.read(LONGEST_LINE):
             text = decoder.decode(block)

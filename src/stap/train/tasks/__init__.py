@@ -6,6 +6,7 @@ shipped: the candidates of a usage, with evidence; the average of the last weigh
 
 from __future__ import annotations
 
+from stap.errors import BadInput
 from stap.events import Corpus
 from stap.train.config import TrainConfig
 from stap.train.tasks.base import Task
@@ -15,4 +16,8 @@ from stap.train.tasks.shipped import Shipped
 
 def make(corpus: Corpus, settings: TrainConfig, where: str, view: Corpus | None = None) -> Task:
     """The task that the settings name. `view`: the same users, as another logger saw them."""
-    return Paper(corpus, settings, where) if settings.task == "paper" else Shipped(corpus, settings, view)
+    if settings.task == "shipped":
+        return Shipped(corpus, settings, view)
+    if view is not None:
+        raise BadInput("--view", "the paper's task knows people by one log each", "leave it out")
+    return Paper(corpus, settings, where)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from torch import Tensor, nn
 
+from stap.errors import BadInput
 from stap.events import Corpus, Longs
+from stap.model import weights
 from stap.model.transformer import Transformer
 from stap.train.config import TrainConfig
 from stap.train.parallel import World
@@ -51,6 +54,16 @@ class Epoch(ABC):
     @abstractmethod
     def tensors(self, which: Longs) -> tuple[Tensor, ...]:
         """These windows encoded, with this epoch's phi, no longer than the longest of them needs."""
+
+
+def started(settings: TrainConfig) -> Transformer | None:
+    """The model that a run goes on from, if it names one."""
+    if not settings.start:
+        return None
+    path = Path(settings.start)
+    if weights.read_config(path) != settings.model:
+        raise BadInput(settings.start, "a model of other sizes", "start from a run of the same settings")
+    return weights.load(path)
 
 
 class Task(ABC):

@@ -21,8 +21,8 @@ from stap.phi import draw
 from stap.train import people
 from stap.train.config import TrainConfig
 from stap.train.parallel import World
-from stap.train.tasks.base import Epoch, Task
-from stap.windows import Windows, cut, encode, trimmed
+from stap.train.tasks.base import Epoch, Task, started
+from stap.windows import cut, encode, trimmed
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,12 @@ class PaperEpoch(Epoch):
         return 2 * int(self.windows.usages[which].sum() - last.sum())
 
     def tensors(self, which: Longs) -> tuple[Tensor, ...]:
-        phi = draw_phi(self.settings, self.number, self.windows, which)
+        """With a phi anew for every window and epoch; without shuffling, once a user."""
+        settings = self.settings
+        epoch, drawn_for = (self.number, which) if settings.shuffle else (0, self.windows.user[which])
+        phi = draw(settings.seed, epoch, drawn_for, settings.model.vocabulary)
         inputs, label = to_tensors(encode(self.corpus, trimmed(self.windows, which), which, phi))
         return *inputs, label
-
-
-def draw_phi(settings: TrainConfig, epoch: int, windows: Windows, which: Longs) -> np.ndarray:
-    """(n, V): anew for every window and epoch; without shuffling, once a user."""
-    if settings.shuffle:
-        return draw(settings.seed, epoch, which, settings.model.vocabulary)
-    return draw(settings.seed, 0, windows.user[which], settings.model.vocabulary)
 
 
 class Objective(nn.Module):
@@ -66,16 +62,12 @@ class Paper(Task):
         self.people = people.split(corpus, settings, where)
         self.data = people.fingerprint(corpus)
         self._windows = lru_cache(2)(lambda context: cut(self.people.training, context))
-        phases = [*settings.curriculum, (settings.model.context, settings.epochs)]
-        self.steps, left = 0, settings.epochs
-        for context, epochs in phases:
-            part = min(epochs, left)
-            left -= part
-            self.steps += part * -(-len(self._windows(context)) // (settings.tokens_per_batch // context))
+        contexts = map(settings.context_of, range(settings.epochs))
+        self.steps = sum(-(-len(self._windows(c)) // (settings.tokens_per_batch // c)) for c in contexts)
 
     def build(self) -> Transformer:
         torch.manual_seed(self.settings.seed)
-        return Transformer(self.settings.model)
+        return started(self.settings) or Transformer(self.settings.model)
 
     def objective(self, model: Transformer) -> nn.Module:
         return Objective(model)

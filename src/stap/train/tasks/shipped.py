@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,7 +15,6 @@ from torch import Tensor, nn
 
 from stap.errors import BadInput
 from stap.events import Corpus, Longs
-from stap.model import weights
 from stap.model.fusion import NEVER
 from stap.model.score import to_tensors
 from stap.model.transformer import Transformer
@@ -24,7 +22,7 @@ from stap.phi import apply, draw, widen
 from stap.train import people
 from stap.train.config import TrainConfig
 from stap.train.people import People, hold_out
-from stap.train.tasks.base import Epoch, Task
+from stap.train.tasks.base import Epoch, Task, started
 from stap.train.tasks.population import Member, Population
 from stap.train.tasks.tables import OPEN, SKIPPED, Random, Table, join
 from stap.windows import Windows, cut, encode, trimmed
@@ -149,8 +147,6 @@ class Shipped(Task):
         training, testing = hold_out(corpus, settings.fold, settings.seed, settings.always)
         self.people = People(training, corpus.select(np.empty(0, np.int64)), testing)
         self.data = people.fingerprint(training, *([view] if view else []))
-        if settings.start and weights.read_config(Path(settings.start)) != settings.model:
-            raise BadInput(settings.start, "a model of other sizes", "start from a run of the same settings")
         self.population = Population(training, settings, view)
 
     def epoch(self, number: int, begun: int) -> Round:
@@ -163,8 +159,8 @@ class Shipped(Task):
 
     def build(self) -> Transformer:
         """A fresh model, whose evidence head knows how large the statistics usually are."""
-        if self.settings.start:
-            return weights.load(Path(self.settings.start))
+        if model := started(self.settings):
+            return model
         torch.manual_seed(self.settings.seed)
         model = Transformer(self.settings.model)
         nn.init.normal_(model.head.weight, std=0.02)  # the transformer is silent until it has something to say
