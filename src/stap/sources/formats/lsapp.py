@@ -38,8 +38,15 @@ def read(log: Log, options: Options) -> Records:
     frame = log.sieve.require(frame, *COLUMNS)
     frame = take_time(log.sieve, frame, "timestamp", parse("timestamp", "%Y-%m-%d %H:%M:%S"))
     frame = log.sieve.reject(frame, ~pl.col("event_type").is_in(EVENTS), "not an event of LSApp:", show="event_type")
-    table = frame.select(user="user_id", app="app_name", start="timestamp", end="timestamp")
+    table = frame.select(user="user_id", app="app_name", start="timestamp", end=_end())
     return Records(table, (compare("LSApp", PUBLISHED, _counts(frame)),), judged=True, dataset=True)
+
+
+def _end() -> pl.Expr:
+    """A row covers its app until the next row of it, unless that is an Opened: only there can a new launch begin."""
+    user, app, time = (pl.col(name) for name in ("user_id", "app_name", "timestamp"))
+    goes_on = (user == user.shift(-1)) & (app == app.shift(-1)) & (pl.col("event_type").shift(-1) != "Opened")
+    return pl.when(goes_on & (time.shift(-1) > time)).then(time.shift(-1)).otherwise(time)
 
 
 def _counts(frame: pl.DataFrame) -> dict[str, int]:
