@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,7 +18,7 @@ from stap.demo.replay import moments
 from stap.describe import comparison, counts
 from stap.describe.figure import draw_comparison
 from stap.errors import BadInput, extra
-from stap.events import Corpus, from_table
+from stap.events import Corpus, merged
 from stap.files import replacing
 from stap.predictors import CLASSICAL
 from stap.predictors.base import ForeseesUnseen
@@ -73,7 +74,8 @@ def _read(paths: list[str], users: str | None, options: sources.Options) -> sour
     read = sources.read(paths, options)
     if users is not None:
         table = usage.only_users(read.table, users.split(","), ", ".join(paths))
-        read = sources.Imported(table, read.format, read.records, read.skipped, read.dropped, read.notes)
+        posted = read.notifications.join(table.select("user").unique(), on="user", how="semi", maintain_order="left")
+        read = replace(read, table=table, notifications=posted)
     skipped = (f"skipped {read.skipped:,} bad {'row' if read.skipped == 1 else 'rows'}",) if read.skipped else ()
     for note in (*read.notes, *skipped):
         terminal.note(f"note: {note}")
@@ -84,7 +86,7 @@ def _view(logs: list[str] | None, people: Corpus, options: sources.Options) -> C
     """The same users as another logger saw them."""
     if not logs:
         return None
-    seen = from_table(_read(logs, None, options).table)
+    seen = merged(_read(logs, None, options).table)
     if not set(seen.users) & set(people.users):
         raise BadInput(
             "--view", f"none of its users, e.g. {seen.users[0]!r}, is in --data", "give another log of the same users"
@@ -116,6 +118,9 @@ def import_(
     same_users: Annotated[
         bool, typer.Option("--same-users", help="A user's name is the same person in all these logs.")
     ] = False,
+    merge_gap: Annotated[
+        str, typer.Option(metavar="SECONDS|all", help="An app away for longer is a new launch; all: never (the paper).")
+    ] = f"{usage.GAP:g}",
     users: Users = None,
 ) -> None:
     """Turn any supported log into a usage table.
@@ -123,13 +128,16 @@ def import_(
     Example: `adb shell dumpsys usagestats | stap import - -o my.parquet`,
     `stap import may.csv june.csv --as me -o me.parquet`
     """
-    options = sources.Options(format, zone, skip_bad_rows, keep_system, in_front, as_user, same_users)
+    gap = sources.parse_gap(merge_gap)
+    options = sources.Options(format, zone, skip_bad_rows, keep_system, in_front, as_user, same_users, gap)
     read = _read(logs, users, options)
-    usage.save(read.table, out)
+    usage.save(read.table, out, read.notifications)
+    what = "usages" if gap is None else "launches"
+    posted = f" and {len(read.notifications):,} notifications" if len(read.notifications) else ""
     people = read.table["user"].n_unique()
     terminal.out.print(
         f"{read.format}: {read.records:,} records, {read.dropped:,} of launchers and system UI dropped, "
-        f"{len(read.table):,} usages of {people:,} {'user' if people == 1 else 'users'} -> {out}",
+        f"{len(read.table):,} {what}{posted} of {people:,} {'user' if people == 1 else 'users'} -> {out}",
         soft_wrap=True,
         markup=False,
     )
@@ -159,7 +167,7 @@ def describe_(
     Example: `stap describe my.parquet --figure my.png`
     """
     options = sources.Options(format, zone, skip_bad_rows, keep_system)
-    corpora = {log: from_table(_read([log], users, options).table) for log in logs}
+    corpora = {log: merged(_read([log], users, options).table) for log in logs}
     figures: dict[str, Any] = {log: counts.counts(corpus) for log, corpus in corpora.items()}
     for log, counted in figures.items():
         terminal.out.print(f"[bold]{log}[/]", show.description(counted))
@@ -198,9 +206,9 @@ def evaluate_(
     """
     names = predictors.split(",")
     makers = {name: registry.maker(name, model, ranker, protocol) for name in names}
-    table = _read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table
-    with terminal.progress("evaluating", len(makers) * len(table)) as tick:
-        result = evaluate.run(from_table(table), makers, protocol, context, tick)
+    corpus = merged(_read(logs, users, sources.Options(format, zone, skip_bad_rows, keep_system)).table)
+    with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
+        result = evaluate.run(corpus, makers, protocol, context, tick)
     terminal.out.print(show.evaluation(result))
     if by_user:
         terminal.out.print(show.per_user(result))
@@ -229,7 +237,7 @@ def predict(
     if table["user"].n_unique() > 1:
         people = ", ".join(table["user"].unique().sort()[:5])
         raise BadInput(", ".join(logs), "several users in it", f"choose one with --user ({people}, ...)")
-    ranked = evaluate.rank_now(from_table(table), ranker, k)
+    ranked = evaluate.rank_now(merged(table), ranker, k)
     unseen = ranker.unseen() if isinstance(ranker, ForeseesUnseen) else None
     if json:
         best = [{"app": name, "probability": probability} for name, probability in ranked]
@@ -279,7 +287,7 @@ def train_(
     """
     run = extra("stap.train.run")
     options = sources.Options(format, zone, skip_bad_rows, keep_system)
-    people = from_table(_read(data, users, options).table)
+    people = merged(_read(data, users, options).table)
     given: dict[str, Any] = {"seed": seed, "fold": fold, "epochs": epochs, "split": presets.parse_split(split)}
     given["always"] = [name for names in always for name in names.split(",")] if always else None
     begin = "either" if start_or_resume else "resume" if resume else "new"
@@ -308,7 +316,7 @@ def rival_(
     """
     rival = extra("stap.train.rival")
     options = sources.Options(format, zone, skip_bad_rows, keep_system)
-    people = from_table(_read(data, users, options).table)
+    people = merged(_read(data, users, options).table)
     training, _ = hold_out(people, fold, seed, [name for name in always.split(",") if name])
     seen = _view(view, people, options)
     with terminal.progress("growing trees", rival.TREES) as tick:
@@ -335,7 +343,7 @@ def adapt_(
     """
     adapt = extra("stap.train.adapt")
     table = _read(log, user, sources.Options(format, zone, skip_bad_rows, keep_system)).table
-    corpus = from_table(table)
+    corpus = merged(table)
     with terminal.progress("learning", adapt.STEPS) as advance:
         proof = adapt.adapt(model or shipped(), corpus, out, ", ".join(log), advance)
     show.proof(proof)
@@ -372,7 +380,7 @@ def demo(
 
     Example: `stap demo --seconds 3`
     """
-    corpus = from_table(sources.read([DEMO_LOG]).table)
+    corpus = merged(sources.read([DEMO_LOG]).table)
     makers = {name: registry.maker(name, model) for name in ALL.split(",")}
     played = list(moments(corpus, 0, makers["stap"]()))
     terminal.out.print(

@@ -8,7 +8,7 @@ from typing import Any
 from stap.bench.verdict import Figure, publish
 from stap.demo.person import LOG
 from stap.evaluate import stream
-from stap.events import Corpus, from_table
+from stap.events import Corpus, merged
 from stap.predictors import CLASSICAL
 from stap.sources import read
 
@@ -23,7 +23,7 @@ def _rate(corpus: Corpus, name: str) -> float:
 
 
 def run() -> dict[str, Any]:
-    corpus = from_table(read([LOG]).table)
+    corpus = merged(read([LOG]).table)
     rates = {name: max(_rate(corpus, name) for _ in range(3)) for name in CLASSICAL}
     figures = []
     for name, rate in rates.items():

@@ -29,6 +29,7 @@ SOURCES: dict[str, Source] = {
 }
 FORMATS = tuple(SOURCES)
 SURE = 0.5
+LONGEST_GAP = 1e9  # seconds
 NAME_IT = f"name the format with --format ({', '.join(FORMATS)})"
 
 
@@ -43,6 +44,19 @@ class Imported:
     dropped: int  # records of launchers and system UI left out
     notes: tuple[str, ...]  # sentences for a person
     notifications: pl.DataFrame  # user, app, time: in order, of people who have usages
+
+
+def parse_gap(text: str) -> float | None:
+    """What --merge-gap says: seconds, or `all`."""
+    if text == "all":
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= LONGEST_GAP:
+        raise BadInput(f"--merge-gap {text}", "neither seconds nor all", "give seconds, e.g. 60, or all")
+    return seconds
 
 
 def read(paths: Sequence[str | Path], options: Options = Options()) -> Imported:  # noqa: B008 - frozen
@@ -110,12 +124,12 @@ def _part(log: Log, format: str, records: Records, folder: Path, options: Option
         user = pl.col("user").fill_null(log.stem) if "user" in frame.columns else pl.lit(log.stem).alias("user")
         return frame.select(user, *(name for name in names if name in frame.columns))
 
-    table, posted, dropped = columns(records.table, "app", "start", "end", "between"), records.notifications, 0
+    table, dropped = columns(records.table, "app", "start", "end", "between"), 0
+    posted = None if records.notifications is None else columns(records.notifications, "app", "time")
     if not (records.judged or options.keep_system):
         table, dropped = set_aside(table, system_kind)
-    if posted is not None:
-        system = [app for app in posted["app"].unique() if is_system(app) and not options.keep_system]
-        posted = columns(posted, "app", "time").filter(~pl.col("app").is_in(system))
+        if posted is not None:
+            posted = posted.filter(~pl.col("app").is_in([app for app in posted["app"].unique() if is_system(app)]))
     home = (format, *trail(folder)) if records.dataset else trail(log.origin)
     return Part(log, format, home, table, posted, records.dropped + dropped)
 

@@ -15,7 +15,7 @@ from stap import usage
 from stap.bench.verdict import Figure, publish
 from stap.engine import DTYPES, STRATEGIES, Dtype, EngineModel, Settings
 from stap.evaluate import report, stream
-from stap.events import Corpus, from_table
+from stap.events import Corpus, merged
 from stap.sources import read
 
 LIMITS = (200, 100, 50, 25)  # virtual indices
@@ -50,7 +50,7 @@ def compare(corpus: Corpus, path: Path) -> dict[str, Any]:
 
 def main(log: str, model: str, users: str | None = None) -> dict[str, Any]:
     table = read([log]).table
-    return compare(from_table(table if users is None else usage.only_users(table, users.split(","), log)), Path(model))
+    return compare(merged(table if users is None else usage.only_users(table, users.split(","), log)), Path(model))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import numpy as np
 from stap import terminal
 from stap.bench.verdict import Figure, publish
 from stap.evaluate import report, stream
-from stap.events import Corpus, Event, Ranking, Usages, from_table
+from stap.events import Corpus, Event, Ranking, Usages, merged
 from stap.predictors import CLASSICAL
 from stap.predictors.base import Maker, Predictor
 from stap.prior.logger import PLAIN, Logger, record
@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("logs", nargs="+", metavar="LOG")
     parser.add_argument("--model", type=Path, metavar="FILE", help="instead of the shipped one")
     given = parser.parse_args(arguments)
-    corpus = from_table(read(given.logs).table)
+    corpus = merged(read(given.logs).table)
     makers: dict[str, Maker] = {name: CLASSICAL[name] for name in RIVALS}
     makers["stap"] = maker("stap", given.model)
     found: list[Figure] = []

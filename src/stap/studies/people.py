@@ -25,7 +25,7 @@ from stap import terminal
 from stap.engine import EngineModel, EnginePredictor
 from stap.errors import BadInput, extra
 from stap.evaluate import stream
-from stap.events import Corpus, Event, Floats, Ints, Ranking, from_table
+from stap.events import Corpus, Event, Floats, Ints, Ranking, merged
 from stap.predictors import CLASSICAL
 from stap.predictors.base import Maker
 from stap.sources import read
@@ -166,9 +166,9 @@ def run(arguments: Sequence[str]) -> dict[str, Any]:
         parser.error("--anew: at least 2 usages")
     groups = {}
     if given.runs:
-        groups["held out"] = held_out(from_table(read(given.data).table), given.runs)
+        groups["held out"] = held_out(merged(read(given.data).table), given.runs)
     if given.zero_shot:
-        groups["zero-shot"] = [Group(from_table(read(given.zero_shot).table), given.model, given.ranker)]
+        groups["zero-shot"] = [Group(merged(read(given.zero_shot).table), given.model, given.ranker)]
     found = {}
     for title, members in groups.items():
         found[title] = figures(collect(members, max(1, given.processes)))

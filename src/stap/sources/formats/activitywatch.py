@@ -1,9 +1,9 @@
 """ActivityWatch bucket exports, desktop and Android: all buckets, one bucket, or a bare list of events.
 
 Only buckets of type "currentwindow" count. An app is its package on Android, its name on a desktop. Where the host has
-an "afkstatus" bucket, windows are cut at the times the person was away, which lie between them. Times are UTC, shown in the zone asked for.
-The user is the bucket's hostname, or the file's name where that is unknown. A row number is an event's place in its
-bucket.
+an "afkstatus" bucket, windows are cut at the times the person was away, and these lie between them. Times are UTC,
+shown in the zone asked for. The user is the bucket's hostname, or the file's name where that is unknown. A row number
+is an event's place in its bucket.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ PATTERNS: dict[Kind, str] = {
     # the system by name
     | system[ -]?ui | android[ -]system | système\ android | sistema\ android | system\ android
     | interface\ (du\ )?système | systembenutzeroberfläche | systemowy\ interfejs | interfejs\ systemu | iu\ do\ sistema
-    | ui\ (del|di)\ sistema | ui\ sistema | interfaz\ del\ sistema
+    | iu\ syst\. | ui\ (del|di)\ sistema | ui\ sistema | interfaz\ del\ sistema
     | системный\ интерфейс | 系统界面 | 系統使用者介面 | 시스템\ ui
     # installers and permission dialogs by name
     | package\ installer | paket-?installer | instalator\ pakietów | instalador\ de\ (paquetes|pacotes)
@@ -71,7 +71,7 @@ def set_aside(records: pl.DataFrame, kind: Callable[[str], Kind | None]) -> tupl
 
     Home and lock screens stay as rows that lie between, as column `between` tells; the rest goes.
     """
-    kinds = {app: found for app in records["app"].unique() if (found := kind(app))}
+    kinds = {app: each for app in records["app"].unique() if (each := kind(app))}
     if not kinds:
         return records, 0
     if "between" not in records.columns:
