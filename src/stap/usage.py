@@ -53,9 +53,20 @@ def apps_only(records: pl.DataFrame) -> pl.DataFrame:
 
 def instants(records: pl.DataFrame) -> list[str]:
     """Whose log is of instants: several records, and none of them lasts."""
-    lasts = (pl.col("end") > pl.col("start")).any()
-    people = apps_only(records).group_by("user").agg(pl.len(), lasts.alias("lasts"))
-    return people.filter(~pl.col("lasts") & (pl.col("len") > 1))["user"].sort().to_list()
+    records = apps_only(records)
+    turn = (records["user"] != records["user"].shift()).fill_null(True).arg_true().to_numpy()
+    if not len(turn):
+        return []
+    lasts = (records["end"] > records["start"]).to_numpy()
+    stretches = pl.DataFrame(  # of one user: there are far fewer of them than records
+        {
+            "user": records["user"].gather(turn),
+            "lasts": np.logical_or.reduceat(lasts, turn),
+            "size": np.diff(turn, append=len(records)),
+        }
+    )
+    people = stretches.group_by("user").agg(pl.col("lasts").any(), pl.col("size").sum())
+    return people.filter(~pl.col("lasts") & (pl.col("size") > 1))["user"].sort().to_list()
 
 
 def _settle(records: pl.DataFrame, join: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
@@ -114,37 +125,45 @@ def _people_in_order(records: pl.DataFrame) -> bool:
 
 def _join_neighbours(records: pl.DataFrame) -> pl.DataFrame:
     """A run of one user's one app becomes one row: the first start, and the latest instant that any of them covers."""
-    first = records.select((~_again()).arg_true()).to_series().to_numpy()
-    return _rows_from(records.select(list(SCHEMA)), first)
+    return _rows_from(records.select(list(SCHEMA)), ~_again(records))
 
 
 def _join_launches(records: pl.DataFrame, gap: float) -> pl.DataFrame:
     """As `_join_neighbours`, and a new row also after a pause, or after anything that lies between."""
     timeless = instants(records)
-    if "between" not in records.columns:
-        records = records.with_columns(between=pl.lit(None, BETWEEN))
-    breaks, homes = pl.col("between").is_not_null(), (pl.col("between") == "home").fill_null(False)
-    records = apps_only(records.with_columns(breaks.cum_sum().alias("breaks"), homes.cum_sum().alias("homes")))
-    # An app counts as open until the latest end of its run, so that launches merge to what their records merge to.
-    records = records.with_columns(pl.col("end").cum_max().over((~_again()).cum_sum()))
+    if "between" in records.columns:
+        breaks, homes = pl.col("between").is_not_null(), (pl.col("between") == "home").fill_null(False)
+        records = apps_only(records.with_columns(breaks.cum_sum().alias("breaks"), homes.cum_sum().alias("homes")))
+    else:
+        records = records.with_columns(breaks=0, homes=0)
+    again = _again(records)
+    records = _open_until(records, again)
     late = pl.col("start") - pl.col("end").shift() > pl.duration(microseconds=round(gap * 1e6))
+    late &= ~pl.col("user").is_in(timeless)
     rises = {name: pl.col(name) > pl.col(name).shift() for name in ("breaks", "homes")}
-    new = ~_again() | (late & ~pl.col("user").is_in(timeless)) | rises["breaks"]
-    home = rises["homes"] & (pl.col("user") == pl.col("user").shift())
-    records = records.with_columns(home.fill_null(False).alias(HOME), new.fill_null(True).alias("new"))
-    first = records["new"].arg_true().to_numpy()
-    tells = pl.col(HOME).any().over("user")
-    return _rows_from(records.select(list(LAUNCHES)), first).with_columns(pl.when(tells).then(HOME).alias(HOME))
+    records = records.with_columns(
+        ((pl.col("user") == pl.col("user").shift()) & rises["homes"]).fill_null(False).alias(HOME),
+        (~again | late | rises["breaks"]).alias("new"),
+    )
+    found = _rows_from(records.select(list(LAUNCHES)), records["new"])
+    return found.with_columns(pl.when(pl.col(HOME).any().over("user")).then(HOME).alias(HOME))
 
 
-def _again() -> pl.Expr:
+def _again(records: pl.DataFrame) -> pl.Series:
     """Whether a row has the user and the app of the row before."""
     same = [pl.col(name) == pl.col(name).shift() for name in ("user", "app")]
-    return (same[0] & same[1]).fill_null(False)
+    return records.select((same[0] & same[1]).fill_null(False)).to_series()
 
 
-def _rows_from(records: pl.DataFrame, first: np.ndarray) -> pl.DataFrame:
-    """The rows at these places, each to the latest end of those up to the next."""
+def _open_until(records: pl.DataFrame, again: pl.Series) -> pl.DataFrame:
+    """Each end is the latest of its run so far, so that launches merge to what their records merge to."""
+    goes_back = records.select((pl.col("end") < pl.col("end").shift()) & again).to_series()
+    return records.with_columns(pl.col("end").cum_max().over((~again).cum_sum())) if goes_back.any() else records
+
+
+def _rows_from(records: pl.DataFrame, new: pl.Series) -> pl.DataFrame:
+    """The rows that are new, each to the latest end of those up to the next."""
+    first = new.arg_true().to_numpy()
     if not len(first):
         return records
     end = np.maximum.reduceat(records["end"].to_numpy(), first)
