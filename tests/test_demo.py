@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stap.demo.person import LOG, write_log
 from stap.demo.replay import frames
-from stap.events import from_table
+from stap.events import merged
 from stap.predictors import make
 from stap.sources import read
 
@@ -17,7 +17,7 @@ def test_the_bundled_log_is_what_its_person_did(tmp_path: Path) -> None:
 
 
 def test_a_replay_asks_after_every_close_but_the_last() -> None:
-    corpus = from_table(read([LOG]).table)
+    corpus = merged(read([LOG]).table)
     played = list(frames(corpus, 0, make("previous")))
     assert len(played) == len(corpus.app) - 1
     second = played[1]  # by `previous`, only the app before is known

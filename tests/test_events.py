@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from test_usage import table
+from datetime import timedelta
 
-from stap.events import NO_LABEL, from_table, hour_of_day, interleave
-from stap.usage import merge
+import numpy as np
+import polars as pl
+import pytest
+from test_launches import log
+from test_usage import DAY, table
+
+from stap.events import (
+    NO_LABEL,
+    UNKNOWN,
+    Corpus,
+    Notice,
+    Usages,
+    from_table,
+    hour_of_day,
+    interleave,
+    merged,
+    notices,
+)
+from stap.usage import NOTIFICATIONS, launches, merge
 
 CORPUS = from_table(merge(table(("u", "B", 0, 60), ("u", "A", 120, 150), ("u", "B", 180, 240), ("v", "C", 60, 61))))
 
@@ -57,3 +72,56 @@ def test_hours_are_real_numbers_below_24() -> None:
 
 def test_opens_and_closes_alternate() -> None:
     assert interleave(np.array([[1, 3]]), np.array([[2, 4]])).tolist() == [[1, 2, 3, 4]]
+
+
+LAUNCHES = launches(
+    log(
+        *(("u", "A", 0, 60), ("u", "home", 70), ("u", "A", 80, 100), ("u", "B", 100, 120), ("u", "off", 130)),
+        *(("u", "B", 140, 150), ("v", "C", 60, 61)),
+    )
+)
+
+
+def test_launches_keep_the_same_app_again_and_whether_a_home_screen_came_before() -> None:
+    corpus = from_table(LAUNCHES)
+    assert corpus.app.tolist() == [0, 0, 1, 1, 0]
+    assert corpus.label.tolist() == [0, 1, 1, NO_LABEL, NO_LABEL]
+    assert corpus.home.tolist() == [0, 1, 0, 0, UNKNOWN]
+    assert corpus.home.dtype == np.int8
+
+
+def test_merged_usages_differ_from_their_neighbours_and_know_no_home_screen() -> None:
+    corpus = merged(LAUNCHES)
+    assert corpus.app.tolist() == [0, 1, 0]
+    assert (corpus.end - corpus.start).tolist() == pytest.approx([100 / 60, 50 / 60, 1 / 60])
+    assert corpus.home.tolist() == [UNKNOWN] * 3
+
+
+def test_home_stays_with_its_usage() -> None:
+    corpus = from_table(LAUNCHES)
+    assert corpus.select(np.array([1, 0])).home.tolist() == [UNKNOWN, 0, 1, 0, 0]
+    assert corpus.first(2).home.tolist() == [0, 1, UNKNOWN]
+    assert corpus.cut(2).home.tolist() == [0, 1, 0, 0]
+    assert Corpus.of(corpus.people()).home.tolist() == corpus.home.tolist()
+    one = corpus.usages(0)
+    assert one.take(np.array([False, True, False, False])).homes.tolist() == [1]
+    assert one.together(Usages(*one[:3])).homes.tolist() == [0, UNKNOWN, 1, UNKNOWN, 0, UNKNOWN, 0, UNKNOWN]
+    assert Corpus.of([]).home.tolist() == []
+
+
+def test_who_makes_usages_by_hand_knows_of_no_home_screen() -> None:
+    usages = Usages(np.zeros(2, np.int32), np.zeros(2), np.ones(2))
+    assert Corpus.of([("u", ("A",), usages)]).home.tolist() == [UNKNOWN, UNKNOWN]
+
+
+def test_notices_are_each_user_s_own_in_the_order_of_time() -> None:
+    rows = [("v", "Mail", 7200), ("u", "Chat", 5400), ("u", "Mail", 60)]
+    posted = pl.DataFrame(
+        [(user, app, DAY + timedelta(seconds=time)) for user, app, time in rows], schema=NOTIFICATIONS, orient="row"
+    )
+    midnight = from_table(LAUNCHES).start[0]
+    assert notices(posted) == {
+        "u": [Notice("Mail", midnight + 1, 1 / 60), Notice("Chat", midnight + 90, 1.5)],
+        "v": [Notice("Mail", midnight + 120, 2.0)],
+    }
+    assert notices(posted.clear()) == {}

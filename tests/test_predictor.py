@@ -15,7 +15,7 @@ from stap import Predictor, sources, weights
 from stap.demo.person import LOG
 from stap.engine import EngineModel
 from stap.errors import BadInput
-from stap.events import Event, from_table
+from stap.events import Event, merged
 from stap.predictors import make
 from stap.weights import shipped
 
@@ -170,7 +170,7 @@ def test_the_shipped_model_is_no_worse_than_the_blend_on_the_demo(table: pl.Data
 
     Nor where closes are not known: some loggers and most launchers say only what was opened.
     """
-    corpus = from_table(table if logger == "opens and closes" else table.with_columns(end=pl.col("start")))
+    corpus = merged(table if logger == "opens and closes" else table.with_columns(end=pl.col("start")))
     rows = corpus.rows(0)
     labels = corpus.label[rows].tolist()
     hits = {"stap": 0, "blend": 0, "previous": 0}

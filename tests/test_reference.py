@@ -6,7 +6,7 @@ import pytest
 from shared import shared_log
 
 from stap.evaluate import report, stream
-from stap.events import from_table
+from stap.events import merged
 from stap.metrics import NAMES
 from stap.predictors import CLASSICAL
 from stap.sources import read
@@ -24,7 +24,8 @@ REFERENCE = {
 @pytest.mark.parametrize("name", REFERENCE)
 def test_the_simple_predictors_give_the_reference_figures(name: str) -> None:
     table = only_users(read([shared_log("ubiqlog/app_sessions.csv.gz")]).table, USERS, "UbiqLog")
-    assert len(table) == 80_052
-    pooled = report(stream(from_table(table), CLASSICAL[name]), "stream")["pooled"]
+    corpus = merged(table)
+    assert len(corpus.app) == 80_052
+    pooled = report(stream(corpus, CLASSICAL[name]), "stream")["pooled"]
     assert pooled["n"] == 80_031
     assert [pooled[metric] for metric in NAMES] == pytest.approx(REFERENCE[name], abs=0.05)

@@ -18,13 +18,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from stap import usage
+
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Flags = NDArray[np.int8]
 
 OPEN, CLOSE = 1, 0
 NO_LABEL = -1  # a user's last usage: nobody knows what came next
+UNKNOWN = -1  # whether a home screen came before: the log does not show any
 DAY = 24 * 60.0
 EPOCH = datetime(1970, 1, 1)  # a wall clock's minutes count from here
 
@@ -38,6 +42,14 @@ class Event(NamedTuple):
     action: int  # OPEN or CLOSE
     minutes: float  # on the user's wall clock
     hour: float  # [0, 24)
+
+
+class Notice(NamedTuple):
+    """A notification: an app asked to be opened."""
+
+    app: str
+    minutes: float
+    hour: float
 
 
 class Moment(NamedTuple):
@@ -56,21 +68,29 @@ AT_ONCE = 1.0  # minutes: a launch after a longer pause is one for which somebod
 
 
 class Usages(NamedTuple):
-    """One person's usages as arrays: codes in order of first use, minutes since 1970, neighbours differ."""
+    """One person's usages as arrays: codes in order of first use, minutes since 1970.
+
+    Neighbours may have the same app where these are launches, and differ where they are merged usages.
+    """
 
     app: Ints  # (usages,)
     start: Floats  # (usages,)
     end: Floats  # (usages,)
+    home: Flags | None = None  # (usages,) 1: from a home screen, 0: not, UNKNOWN; None: nobody knows of any
+
+    @property
+    def homes(self) -> Flags:
+        return np.full(len(self.app), UNKNOWN, np.int8) if self.home is None else self.home
 
     def take(self, rows: slice | Bools) -> Usages:
-        return Usages(self.app[rows], self.start[rows], self.end[rows])
+        return Usages(self.app[rows], self.start[rows], self.end[rows], self.homes[rows])
 
     def together(self, other: Usages) -> Usages:
         """Both, by start; where two begin at once these come first. The other's codes mean the same apps."""
         start = np.concatenate([self.start, other.start])
         order = np.argsort(start, kind="stable")
         app, end = np.concatenate([self.app, other.app]), np.concatenate([self.end, other.end])
-        return Usages(app[order], start[order], end[order])
+        return Usages(app[order], start[order], end[order], np.concatenate([self.homes, other.homes])[order])
 
     def renumbered(self) -> Usages:
         """With codes in order of first use again, after something was taken out."""
@@ -78,10 +98,13 @@ class Usages(NamedTuple):
 
 
 def tidy(usages: Usages, gap: float = math.inf) -> Usages:
-    """Sorted by start, neighbours of one app at most `gap` minutes apart joined, ends clipped, codes renumbered."""
+    """Sorted by start, neighbours of one app at most `gap` minutes apart joined, ends clipped, codes renumbered.
+
+    What was joined has no home screen of its own, so nobody knows of any.
+    """
     if not len(usages.app):
         return usages
-    app, start, end = usages
+    app, start, end, _ = usages
     if np.any(start[1:] < start[:-1]):
         order = np.argsort(start, kind="stable")
         app, start, end = app[order], start[order], end[order]
@@ -101,6 +124,7 @@ class Corpus:
 
     App codes are local to a user, 0..len(apps[u])-1 in order of first use, so that no identity crosses users.
     Minutes count from 1970 on the user's wall clock, in float64: exact to well under a microsecond.
+    Neighbours may have the same app where the usages are launches (`from_table`), and differ where `merged` made them.
     """
 
     users: tuple[str, ...]
@@ -109,21 +133,25 @@ class Corpus:
     app: Ints  # (usages,)
     start: Floats  # (usages,) minutes
     end: Floats  # (usages,)
+    home: Flags = None  # type: ignore[assignment]  # (usages,) 1: from a home screen, 0: not, UNKNOWN (the default)
+
+    def __post_init__(self) -> None:
+        if self.home is None:
+            object.__setattr__(self, "home", np.full(len(self.app), UNKNOWN, np.int8))
 
     @classmethod
     def of(cls, people: Iterable[Person]) -> Corpus:
         """People one after the other."""
         members = list(people)
-        columns = zip(*(usages for _, _, usages in members), strict=True) if members else ([], [], [])
-        app, start, end = (np.concatenate([np.empty(0), *column]) for column in columns)
-        sizes = [len(usages.app) for _, _, usages in members]
+        logs = [usages for _, _, usages in members]
         return cls(
             users=tuple(user for user, _, _ in members),
             apps=tuple(names for _, names, _ in members),
-            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            app=app.astype(np.int32),
-            start=start,
-            end=end,
+            offsets=np.cumsum([0, *(len(log.app) for log in logs)]).astype(np.int64),
+            app=np.concatenate([np.empty(0, np.int32), *(log.app for log in logs)]).astype(np.int32),
+            start=np.concatenate([np.empty(0), *(log.start for log in logs)]),
+            end=np.concatenate([np.empty(0), *(log.end for log in logs)]),
+            home=np.concatenate([np.empty(0, np.int8), *(log.homes for log in logs)]),
         )
 
     @cached_property
@@ -144,7 +172,7 @@ class Corpus:
 
     def usages(self, user: int) -> Usages:
         rows = self.rows(user)
-        return Usages(self.app[rows], self.start[rows], self.end[rows])
+        return Usages(self.app[rows], self.start[rows], self.end[rows], self.home[rows])
 
     def everybody(self) -> list[Usages]:
         return [self.usages(user) for user in range(len(self.users))]
@@ -204,11 +232,27 @@ def by_first_use(codes: NDArray[Any]) -> tuple[Longs, Ints]:
     return first[order], place[inverse]
 
 
+def merged(table: pl.DataFrame) -> Corpus:
+    """The paper's usages: a run of one app is one, whatever lies between."""
+    return from_table(usage.merge(table))
+
+
+def notices(table: pl.DataFrame) -> dict[str, list[Notice]]:
+    """Each user's notifications (user, app, time) in the order of time."""
+    table = table.sort("user", "time", maintain_order=True)
+    minutes = table.select(_minutes("time")).to_series().to_numpy()
+    found: dict[str, list[Notice]] = {}
+    rows = zip(table["user"], table["app"], minutes.tolist(), hour_of_day(minutes).tolist(), strict=True)
+    for user, app, when, hour in rows:
+        found.setdefault(user, []).append(Notice(app, when, hour))
+    return found
+
+
 def from_table(table: pl.DataFrame) -> Corpus:
-    """A valid, merged usage table as arrays."""
+    """A valid usage table as arrays, its launches as they are."""
     coded = table.with_columns(
         (pl.col("app").rank("dense").over("user") - 1).alias("sorted_code"),
-        *((pl.col(name).dt.epoch("us") / 60e6).alias(name) for name in ("start", "end")),
+        *(_minutes(name) for name in ("start", "end")),
     )
     users = table["user"].unique(maintain_order=True)
     sizes = table.group_by("user", maintain_order=True).len()["len"].to_numpy()
@@ -219,7 +263,18 @@ def from_table(table: pl.DataFrame) -> Corpus:
     for low, high in pairwise(offsets):
         first, app[low:high] = by_first_use(sorted_code[low:high])
         names.append(tuple(table["app"].gather(first + low).to_list()))
-    return Corpus(tuple(users), tuple(names), offsets, app, coded["start"].to_numpy(), coded["end"].to_numpy())
+    start, end = coded["start"].to_numpy(), coded["end"].to_numpy()
+    return Corpus(tuple(users), tuple(names), offsets, app, start, end, _home(table))
+
+
+def _home(table: pl.DataFrame) -> Flags:
+    known = table[usage.HOME] if usage.HOME in table.columns else pl.repeat(None, len(table), dtype=pl.Int8, eager=True)
+    return known.cast(pl.Int8).fill_null(UNKNOWN).to_numpy()
+
+
+def _minutes(column: str) -> pl.Expr:
+    """Since 1970."""
+    return (pl.col(column).dt.epoch("us") / 60e6).alias(column)
 
 
 def interleave(opens: NDArray[Any], closes: NDArray[Any]) -> NDArray[Any]:

@@ -18,7 +18,7 @@ import polars as pl
 from stap import usage
 from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
-from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Ranking, from_table
+from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Ranking, merged
 from stap.files import replacing
 from stap.phi import seed_of
 from stap.weights import model_file, shipped
@@ -54,11 +54,10 @@ class Predictor:
 
     def replay(self, table: pl.DataFrame) -> None:
         """Observe a whole usage table (user, app, start, end) of one person, as `stap import` writes it."""
-        table = usage.merge(usage.validate(table, "usage table"))
+        table = usage.validate(table, "usage table")
         if table["user"].n_unique() > 1:
             raise BadInput("usage table", "several users in it", "a predictor is one person's: choose one")
-        corpus = from_table(table)
-        for pair in corpus.events(0):
+        for pair in merged(table).events(0):
             for event in pair:
                 self.observe(event)
 

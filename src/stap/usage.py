@@ -1,12 +1,14 @@
 """The usage table: the one form every log takes, and the only border at which it is checked.
 
 A usage is (user, app, start, end): one person had one app in front from `start` to `end`, on that person's wall clock.
-Records are what a logger wrote; `merge` turns records into usages.
+Records are what a logger wrote. `launches` turns them into usages as a person makes them, the same app again included;
+`merge` makes every run of one app one usage, as the paper does, from records or from launches alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,22 @@ from stap.files import replacing
 TIME = pl.Datetime("us")
 LAST = 2**63 - 1  # later than any time
 SCHEMA: dict[str, pl.DataType] = {"user": pl.String(), "app": pl.String(), "start": TIME, "end": TIME}
+HOME = "home"  # a fifth column, which a table of launches has
+LAUNCHES: dict[str, pl.DataType] = {**SCHEMA, HOME: pl.Boolean()}
+NOTIFICATIONS: dict[str, pl.DataType] = {"user": pl.String(), "app": pl.String(), "time": TIME}
+BETWEEN = pl.Enum(["home", "off"])  # a home screen; a dark or locked screen, or nobody there
+GAP = 60.0  # seconds that one app may be away and still be the same launch
+ENDINGS = (".parquet", ".csv")
+
+
+def launches(records: pl.DataFrame, gap: float = GAP) -> pl.DataFrame:
+    """Records of one app in a row are one launch while at most `gap` seconds and nothing else lie between them.
+
+    What lies between apps are rows of the records whose column `between` says "home" or "off"; a log may have none, or
+    no such column. Somebody whose log is of instants has no pauses to know: there any gap will do. The column `home`
+    says whether a home screen was seen since the launch before it; null for somebody whose log shows none.
+    """
+    return _settle(records, partial(_join_launches, gap=gap))
 
 
 def merge(records: pl.DataFrame) -> pl.DataFrame:
@@ -25,10 +43,37 @@ def merge(records: pl.DataFrame) -> pl.DataFrame:
 
     Records that start at the same instant keep the order they came in, so a log's own order decides.
     """
-    if _people_in_order(records):  # then whole people change places, which can wait until there are far fewer rows
-        usages = _join_neighbours(records).sort("user", "start", maintain_order=True)
-    else:
-        usages = _join_neighbours(records.sort("user", "start", maintain_order=True))
+    return _settle(apps_only(records), _join_neighbours)
+
+
+def apps_only(records: pl.DataFrame) -> pl.DataFrame:
+    """Without the rows that only lie between."""
+    return records.filter(pl.col("between").is_null()) if "between" in records.columns else records
+
+
+def instants(records: pl.DataFrame) -> list[str]:
+    """Whose log is of instants: several records, and none of them lasts."""
+    records = apps_only(records)
+    turn = (records["user"] != records["user"].shift()).fill_null(True).arg_true().to_numpy()
+    if not len(turn):
+        return []
+    lasts = (records["end"] > records["start"]).to_numpy()
+    stretches = pl.DataFrame(  # of one user: there are far fewer of them than records
+        {
+            "user": records["user"].gather(turn),
+            "lasts": np.logical_or.reduceat(lasts, turn),
+            "size": np.diff(turn, append=len(records)),
+        }
+    )
+    people = stretches.group_by("user").agg(pl.col("lasts").any(), pl.col("size").sum())
+    return people.filter(~pl.col("lasts") & (pl.col("size") > 1))["user"].sort().to_list()
+
+
+def _settle(records: pl.DataFrame, join: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
+    """Joined in the order of time, and each end clipped to the next start."""
+    if not _people_in_order(records):  # else whole people change places, which can wait until there are far fewer rows
+        records = records.sort("user", "start", maintain_order=True)
+    usages = join(records).sort("user", "start", maintain_order=True)
     next_start = pl.when(pl.col("user").shift(-1) == pl.col("user")).then(pl.col("start").shift(-1))
     return usages.with_columns(pl.min_horizontal("end", next_start))
 
@@ -39,11 +84,15 @@ def in_front(records: pl.DataFrame) -> pl.DataFrame:
     For logs of open apps, where `merge` would see that an app was opened over another but never the return.
     """
     rows: list[tuple[str, str, int, int]] = []
-    for (user,), own in records.sort("user", "start", maintain_order=True).group_by("user", maintain_order=True):
+    apps = apps_only(records).sort("user", "start", maintain_order=True)
+    for (user,), own in apps.group_by("user", maintain_order=True):
         times = (own[name].cast(pl.Int64).to_list() for name in ("start", "end"))
         rows += [(str(user), *row) for row in _returns(own["app"].to_list(), *times)]
     table = pl.DataFrame(rows, {"user": pl.String, "app": pl.String, "start": pl.Int64, "end": pl.Int64}, orient="row")
-    return table.with_columns(pl.col("start", "end").cast(TIME))
+    table = table.with_columns(pl.col("start", "end").cast(TIME))
+    if "between" not in records.columns:
+        return table
+    return pl.concat([records.filter(pl.col("between").is_not_null()), table], how="diagonal")
 
 
 def _returns(apps: list[str], starts: list[int], ends: list[int]) -> Iterator[tuple[str, int, int]]:
@@ -76,12 +125,49 @@ def _people_in_order(records: pl.DataFrame) -> bool:
 
 def _join_neighbours(records: pl.DataFrame) -> pl.DataFrame:
     """A run of one user's one app becomes one row: the first start, and the latest instant that any of them covers."""
-    new = ((pl.col("user") != pl.col("user").shift()) | (pl.col("app") != pl.col("app").shift())).fill_null(True)
-    first = np.flatnonzero(records.select(new).to_series().to_numpy())
+    return _rows_from(records.select(list(SCHEMA)), ~_again(records))
+
+
+def _join_launches(records: pl.DataFrame, gap: float) -> pl.DataFrame:
+    """As `_join_neighbours`, and a new row also after a pause, or after anything that lies between."""
+    timeless = instants(records)
+    if "between" in records.columns:
+        breaks, homes = pl.col("between").is_not_null(), (pl.col("between") == "home").fill_null(False)
+        records = apps_only(records.with_columns(breaks.cum_sum().alias("breaks"), homes.cum_sum().alias("homes")))
+    else:
+        records = records.with_columns(breaks=0, homes=0)
+    again = _again(records)
+    records = _open_until(records, again)
+    late = pl.col("start") - pl.col("end").shift() > pl.duration(microseconds=round(gap * 1e6))
+    late &= ~pl.col("user").is_in(timeless)
+    rises = {name: pl.col(name) > pl.col(name).shift() for name in ("breaks", "homes")}
+    records = records.with_columns(
+        ((pl.col("user") == pl.col("user").shift()) & rises["homes"]).fill_null(False).alias(HOME),
+        (~again | late | rises["breaks"]).alias("new"),
+    )
+    found = _rows_from(records.select(list(LAUNCHES)), records["new"])
+    return found.with_columns(pl.when(pl.col(HOME).any().over("user")).then(HOME).alias(HOME))
+
+
+def _again(records: pl.DataFrame) -> pl.Series:
+    """Whether a row has the user and the app of the row before."""
+    same = [pl.col(name) == pl.col(name).shift() for name in ("user", "app")]
+    return records.select((same[0] & same[1]).fill_null(False)).to_series()
+
+
+def _open_until(records: pl.DataFrame, again: pl.Series) -> pl.DataFrame:
+    """Each end is the latest of its run so far, so that launches merge to what their records merge to."""
+    goes_back = records.select((pl.col("end") < pl.col("end").shift()) & again).to_series()
+    return records.with_columns(pl.col("end").cum_max().over((~again).cum_sum())) if goes_back.any() else records
+
+
+def _rows_from(records: pl.DataFrame, new: pl.Series) -> pl.DataFrame:
+    """The rows that are new, each to the latest end of those up to the next."""
+    first = new.arg_true().to_numpy()
     if not len(first):
-        return records.select(list(SCHEMA))
+        return records
     end = np.maximum.reduceat(records["end"].to_numpy(), first)
-    return records.select("user", "app", "start").gather(first).with_columns(pl.Series("end", end, TIME))
+    return records.gather(first).with_columns(pl.Series("end", end, TIME))
 
 
 def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
@@ -89,15 +175,16 @@ def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
     missing = [name for name in SCHEMA if name not in table.columns]
     if missing:
         raise BadInput(where, f"no column {missing[0]!r}", "a usage table has user, app, start, end")
+    schema = LAUNCHES if HOME in table.columns else SCHEMA
     try:
-        table = table.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
+        table = table.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     except pl.exceptions.PolarsError as error:
         why = f"a column has the wrong type ({str(error).splitlines()[0]})"
-        raise BadInput(where, why, "user and app are text, start and end are times") from None
+        raise BadInput(where, why, "user and app are text, start and end are times, home is true or false") from None
     if table.is_empty():
         raise BadInput(where, "no app usage in it", "check that it is the right file, or try --keep-system")
     for bad, why in (
-        (pl.any_horizontal(pl.all().is_null()), "an empty field"),
+        (pl.any_horizontal(pl.col(*SCHEMA).is_null()), "an empty field"),
         (pl.col("end") < pl.col("start"), "end before start"),
     ):
         row = table.select(bad.arg_max(), bad.any().alias("any"))
@@ -106,10 +193,29 @@ def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
     return table
 
 
-def save(table: pl.DataFrame, path: Path) -> None:
-    """Write .parquet or .csv, beside and renamed: a reader never sees half a file."""
-    if path.suffix not in (".parquet", ".csv"):
+def save(table: pl.DataFrame, path: Path, notifications: pl.DataFrame | None = None) -> None:
+    """Write .parquet or .csv, beside and renamed: a reader never sees half a file. Notifications get their own file."""
+    if path.suffix not in ENDINGS:
         raise BadInput(str(path), f"cannot write {path.suffix or 'a file without an ending'}", "use .parquet or .csv")
+    _write(table, path)
+    if notifications is None or notifications.is_empty():
+        notifications_of(path).unlink(missing_ok=True)  # of a table that was here before
+    else:
+        _write(notifications, notifications_of(path))
+
+
+def notifications_of(path: Path) -> Path:
+    """Where the notifications of a usage table lie: beside it, as my.notifications.parquet for my.parquet."""
+    return path.with_suffix(".notifications" + path.suffix)
+
+
+def table_of(path: Path) -> Path | None:
+    """The usage table beside which these notifications lie, if they are any."""
+    table = path.with_name(path.name.replace(".notifications.", "."))
+    return table if table != path and notifications_of(table) == path and table.is_file() else None
+
+
+def _write(table: pl.DataFrame, path: Path) -> None:
     with replacing(path) as draft:
         if path.suffix == ".parquet":
             table.write_parquet(draft)

@@ -13,7 +13,7 @@ from stap.describe.comparison import Comparison, compare, pool, work
 from stap.describe.figure import draw_comparison
 from stap.describe.statistics import portraits, repeat_distance
 from stap.errors import BadInput
-from stap.events import Usages, from_table
+from stap.events import Usages, merged
 from stap.metrics import MISS
 
 
@@ -99,7 +99,7 @@ def test_the_figure_is_drawn(itself: Comparison, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_real_people_lie_within_the_prior() -> None:
     log = shared_log("ubiqlog/app_sessions.csv.gz")
-    real = pool({"ubiqlog": from_table(sources.read([log]).table)})
+    real = pool({"ubiqlog": merged(sources.read([log]).table)})
     compared = compare(real, 150, lambda _: None)
     assert np.mean([row["inside"] for row in compared.rows() if row["statistic"] != "usages"]) > 93
     assert (compared.typical() >= 0.01).mean() > 0.8

@@ -12,7 +12,7 @@ from shared import shared_log
 
 from stap.demo.person import LOG
 from stap.engine import EngineModel, Settings
-from stap.events import Event, from_table
+from stap.events import Event, merged
 from stap.model.config import ModelConfig
 from stap.reference.session import Stap
 from stap.sources import read
@@ -97,7 +97,7 @@ def test_twenty_thousand_events(tmp_path: Path, source: str) -> None:
         events = person(20_000, 180)
     else:
         table = read([LOG if source == "demo" else str(shared_log("ubiqlog/app_sessions.csv.gz"))]).table
-        corpus = from_table(table)
+        corpus = merged(table)
         sizes = corpus.offsets[1:] - corpus.offsets[:-1]
         fitting = np.where(corpus.app_counts <= config.vocabulary, sizes, 0)
         user = int(fitting.argmax())

@@ -64,7 +64,7 @@ def test_anybody_draws_the_same_person() -> None:
     alone = prior.draw_log(3, 7)
     among = prior.people(4, 3, first=5)
     rows = among.rows(2)
-    for mine, theirs in zip(alone, (among.app[rows], among.start[rows], among.end[rows]), strict=True):
+    for mine, theirs in zip(alone[:3], (among.app[rows], among.start[rows], among.end[rows]), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     assert among.users[2] == "person 7"
     for other in (prior.draw_log(3, 8), prior.draw_log(4, 7)):

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from stap.sources import Imported, Options, read
+from stap.usage import SCHEMA
 
 PLAIN = (
     "user,app,start,end\n"
@@ -94,8 +95,9 @@ def load(path: Path, **options: object) -> Imported:
 
 
 def short(imported: Imported) -> list[tuple[str, str, str, str]]:
-    """Usages with times to the second, without the day where start and end share it."""
-    return [(user, app, _time(start), _time(end)) for user, app, start, end in imported.table.iter_rows()]
+    """Usages with times to the second."""
+    rows = imported.table.select(list(SCHEMA)).iter_rows()
+    return [(user, app, _time(start), _time(end)) for user, app, start, end in rows]
 
 
 def _time(time: datetime) -> str:

@@ -95,8 +95,21 @@ class TestLsapp:
     def test_rows_are_instants_of_an_app(self, tmp_path: Path, text: str) -> None:
         assert short(load(write(tmp_path, text))) == [
             ("7", "Chess", "2018-01-16 06:01:05", "2018-01-16 06:01:09"),
-            ("7", "Mail", "2018-01-16 06:02:20", "2018-01-16 09:00:00"),
+            ("7", "Mail", "2018-01-16 06:02:20", "2018-01-16 06:02:20"),
+            ("7", "Mail", "2018-01-16 09:00:00", "2018-01-16 09:00:00"),
             ("8", "Mail", "2018-01-16 07:00:00", "2018-01-16 07:00:00"),
+        ]
+
+    def test_only_an_opened_can_begin_a_launch(self, tmp_path: Path) -> None:
+        """As its authors count: a film without a touch for minutes is one, and so is an Opened within a minute."""
+        times = [
+            *(("06:00:00", "Opened"), ("06:05:00", "User Interaction"), ("06:05:50", "Opened"), ("06:09:00", "Closed")),
+            *(("06:10:01", "Opened"), ("06:20:00", "Broken")),
+        ]
+        rows = "".join(f"7\t1\t2018-01-16 {time}\tFilm\t{event}\n" for time, event in times)
+        assert [(start[11:], end[11:]) for _, _, start, end in short(load(write(tmp_path, rows)))] == [
+            ("06:00:00", "06:09:00"),
+            ("06:10:01", "06:20:00"),
         ]
 
     def test_the_published_counts_stand_beside_what_was_read(self, tmp_path: Path) -> None:
@@ -122,10 +135,11 @@ class TestTsinghua:
 
 class TestUbiqlog:
     def test_the_cleaned_csv_knows_its_launchers_itself(self, tmp_path: Path) -> None:
-        """The launcher goes before merging, so com.a is one usage; the installer is not marked and stays."""
+        """The launcher lies between two launches of com.a; the installer is not marked and stays."""
         read = load(write(tmp_path, SESSIONS))
         assert short(read) == [
-            ("1_F", "com.a", "2013-11-29 07:00:00", "2013-11-29 07:03:00"),
+            ("1_F", "com.a", "2013-11-29 07:00:00", "2013-11-29 07:01:00"),
+            ("1_F", "com.a", "2013-11-29 07:02:00", "2013-11-29 07:03:00"),
             ("1_F", "com.android.packageinstaller", "2013-11-29 07:03:00", "2013-11-29 07:04:00"),
         ]
         assert (read.records, read.dropped) == (4, 1)

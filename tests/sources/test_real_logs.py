@@ -10,14 +10,14 @@ from shared import shared_log
 
 from sources.made import load
 from stap import usage
-from stap.sources import read
+from stap.sources import Options, read
 
 STUDIED = [2, 5, 7, 8, 13, 14, 15, 16, 17, 18, 19, 21, 23, 24, 29, 30, 31, 32, 33, 34, 35]
 
 
 def test_ubiqlog_cleaned(tmp_path: Path) -> None:
     log = load(shared_log("ubiqlog/app_sessions.csv.gz"))
-    studied = log.table.filter(pl.col("user").str.extract(r"(\d+)").cast(pl.Int64).is_in(STUDIED))
+    studied = usage.merge(log.table).filter(pl.col("user").str.extract(r"(\d+)").cast(pl.Int64).is_in(STUDIED))
     assert (log.records, log.dropped, log.table["user"].n_unique()) == (226_151, 45_955, 33)
     assert (studied["user"].n_unique(), studied.height) == (21, 80_052)
     usage.save(log.table, tmp_path / "log.csv")
@@ -30,7 +30,7 @@ def test_ubiqlog_raw() -> None:
     log, cleaned = load(path, skip_bad_rows=True), load(shared_log("ubiqlog/app_sessions.csv.gz"))
     assert log.table["user"].n_unique() == 33
     assert log.skipped == 82
-    most = cleaned.table["app"].value_counts().top_k(100, by="count")["app"]
+    most = usage.merge(cleaned.table)["app"].value_counts().top_k(100, by="count")["app"]
     assert most.is_in(log.table["app"].unique().implode()).sum() >= 90
 
 
@@ -67,7 +67,7 @@ def test_app_usage(name: str, records: int, order: str, first: str, last: str) -
 )
 def test_dumpsys(name: str, usages: int, apps: set[str]) -> None:
     log = load(shared_log(f"formats/dumpsys/{name}.txt"))
-    assert log.table.height == usages
+    assert usage.merge(log.table).height == usages
     assert apps <= set(log.table["app"])
     assert not {"com.miui.home", "com.motorola.launcher3", "android"} & set(log.table["app"])
 
@@ -90,6 +90,51 @@ def test_tsinghua_sample() -> None:
     log = load(shared_log("tsinghua_sample/App_usage_trace.txt"))
     assert (log.records, log.table["user"].n_unique()) == (3_293, 6)
     assert "6 users (published: 871)" in log.notes[0]
+
+
+def again(table: pl.DataFrame) -> int:
+    """Launches of the app that the same user used last."""
+    same = [pl.col(name) == pl.col(name).shift() for name in ("user", "app")]
+    return int(table.select((same[0] & same[1]).sum()).item())
+
+
+def test_ubiqlog_s_launches() -> None:
+    """Another app or the same one again, after more than a minute or a launcher. Six people show no home screen."""
+    table = load(shared_log("ubiqlog/app_sessions.csv.gz")).table
+    assert (again(table), table.height - 33 - again(table)) == (24_494, 147_320)
+    assert table.filter(pl.col("home").is_null())["user"].n_unique() == 6
+    assert table["home"].sum() == 29_943
+
+
+def test_viz_habits_launches_and_notifications() -> None:
+    """Three phones: by the minute alone, with the screen's rows between, and what was posted to them."""
+    logs = [shared_log(f"formats/app_usage/app_usage_{name}.csv") for name in ("en_mdy", "en_mdy_2", "fr_dmy")]
+    whole = read(logs)
+    assert (whole.table.height - 3, again(whole.table)) == (13_515, 4_652)
+    assert whole.table["home"].null_count() == whole.table.height, "no launcher is in these logs"
+    assert read(logs, Options(keep_system=True)).notifications.height == 7_694
+    assert whole.notifications.height == 5_357
+    assert set(whole.notifications["app"]) & set(whole.table["app"]) >= {"Gmail", "Slack", "Messenger"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ubiqlog/app_sessions.csv.gz", "ubiqlog/application_raw.csv.gz", "tsinghua_sample"),
+        *(f"formats/{name}" for name in ("activitywatch", "app_usage", "aware", "dumpsys", "ubiqlog")),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"keep_system": True}, {"in_front": True}], ids=["", "system", "front"])
+def test_launches_merge_to_the_paper_s_usages(name: str, options: dict[str, bool], tmp_path: Path) -> None:
+    """Row for row; and a table of launches that was saved is read as it was."""
+    log = shared_log(name)
+    found = load(log, zone="UTC", skip_bad_rows=True, **options)
+    paper = load(log, zone="UTC", skip_bad_rows=True, merge_gap=None, **options)
+    assert usage.merge(found.table).equals(paper.table)
+    usage.save(found.table, tmp_path / "log.parquet", found.notifications)
+    back = load(tmp_path / "log.parquet")
+    assert back.table.equals(found.table)
+    assert back.notifications.equals(found.notifications)
 
 
 def test_everything_at_once() -> None:

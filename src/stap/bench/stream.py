@@ -7,7 +7,7 @@ from typing import Any
 
 from stap.demo.person import LOG
 from stap.evaluate import stream
-from stap.events import Corpus, from_table
+from stap.events import Corpus, merged
 from stap.predictors import CLASSICAL
 from stap.sources import read
 from stap.verdict import Figure, publish
@@ -23,7 +23,7 @@ def _rate(corpus: Corpus, name: str) -> float:
 
 
 def run() -> dict[str, Any]:
-    corpus, unit = from_table(read([LOG]).table), "usages/s on one core"
+    corpus, unit = merged(read([LOG]).table), "usages/s on one core"
     rates = {name: max(_rate(corpus, name) for _ in range(3)) for name in CLASSICAL}
     figures = [
         Figure.at_least(name, rate, unit, BOUNDS[name]) if name in BOUNDS else Figure(name, rate, unit)

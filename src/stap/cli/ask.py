@@ -14,7 +14,7 @@ from stap.demo.person import LOG as DEMO_LOG
 from stap.demo.replay import frames
 from stap.describe.person import day
 from stap.errors import BadInput
-from stap.events import Corpus, clock, from_table
+from stap.events import Corpus, clock, merged
 from stap.files import fingerprint
 from stap.predictors.base import ForeseesUnseen, fresh
 from stap.weights import model_file, shipped
@@ -124,7 +124,7 @@ def demo(
 
     Example: `stap demo --seconds 3`
     """
-    corpus = from_table(sources.read([DEMO_LOG]).table)
+    corpus = merged(sources.read([DEMO_LOG]).table)
     makers = {name: registry.maker(name, model) for name in registry.USUAL}
     with terminal.progress("replaying", len(corpus.app)) as tick:
         played = list(frames(corpus, 0, fresh(makers["stap"], corpus.users[0]), tick=tick))

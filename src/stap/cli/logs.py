@@ -14,6 +14,7 @@ from stap.cli import tables
 from stap.cli.options import Json, Logs, Reader, reads_logs, write_json
 from stap.describe import comparison, counts, person
 from stap.describe.figure import EXPLAINED, draw_comparison
+from stap.sources import parse_gap
 
 
 @reads_logs
@@ -24,6 +25,12 @@ def import_(
     in_front: Annotated[
         bool, typer.Option("--in-front", help="Where records overlap, an app still open comes back to the front.")
     ] = False,
+    merge_gap: Annotated[
+        str,
+        typer.Option(
+            metavar="SECONDS|all", help="An app back sooner is the same launch; `all`: however late, the paper's rule."
+        ),
+    ] = "60",
     as_user: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="All of it is one person's, called NAME from now on.")
     ] = None,
@@ -35,12 +42,13 @@ def import_(
 
     Example: `adb shell dumpsys usagestats | stap import - -o my.parquet`
     """
-    made = read(logs, in_front=in_front, as_user=as_user, same_users=same_users)
-    usage.save(made.table, out)
+    gap = parse_gap(merge_gap)
+    made = read(logs, in_front=in_front, merge_gap=gap, as_user=as_user, same_users=same_users)
+    usage.save(made.table, out, made.notifications)
     people = made.table["user"].n_unique()
     terminal.say(
         f"{made.format}: {made.records:,} records, {made.dropped:,} of launchers and system UI dropped, "
-        f"{len(made.table):,} usages of {people:,} {'user' if people == 1 else 'users'} -> {out}"
+        f"{len(made.table):,} launches of {people:,} {'user' if people == 1 else 'users'} -> {out}"
     )
 
 

@@ -10,11 +10,12 @@ from inspect import Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
 import typer
 
 from stap import registry, sources, terminal, usage
 from stap.errors import extra
-from stap.events import Corpus, from_table
+from stap.events import Corpus, from_table, merged
 from stap.files import replacing
 from stap.predictors import CLASSICAL
 
@@ -53,13 +54,19 @@ class Reader:
         with terminal.progress("reading"):
             read = sources.read(logs, replace(self.options, **how))
         if self.users:
-            read = replace(read, table=usage.only_users(read.table, self.users, ", ".join(logs)))
+            table = usage.only_users(read.table, self.users, ", ".join(logs))
+            theirs = pl.col("user").is_in(table["user"].unique().implode())
+            read = replace(read, table=table, notifications=read.notifications.filter(theirs))
         skipped = (f"skipped {read.skipped:,} bad {'row' if read.skipped == 1 else 'rows'}",) if read.skipped else ()
         for note in (*read.notes, *skipped):
             terminal.note(f"note: {note}")
         return read
 
     def people(self, logs: Sequence[str]) -> Corpus:
+        """Merged usages: the paper's rule."""
+        return merged(self(logs).table)
+
+    def launches(self, logs: Sequence[str]) -> Corpus:
         return from_table(self(logs).table)
 
 

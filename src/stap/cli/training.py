@@ -58,8 +58,9 @@ def train(
     given: dict[str, Any] = {"seed": seed, "fold": fold, "epochs": epochs, "split": presets.parse_split(split)}
     settings = presets.settle(out, begin, preset, config, without, given | {"always": usage.names(always)})
     run = load("stap.train.run")
-    people = read.people(data)
-    run.train(people, settings, out, ", ".join(data), begin, _view(view, people, read))
+    launches = settings.task == "shipped"
+    people = read.launches(data) if launches else read.people(data)
+    run.train(people, settings, out, ", ".join(data), begin, _view(view, people, read, launches))
 
 
 @reads_logs
@@ -86,11 +87,12 @@ def rival(
     terminal.say(f"wrote {out}, trained on {len(training.users):,} users")
 
 
-def _view(logs: list[str] | None, people: Corpus, read: Reader) -> Corpus | None:
+def _view(logs: list[str] | None, people: Corpus, read: Reader, launches: bool = False) -> Corpus | None:
     """The same users as another logger saw them."""
     if not logs:
         return None
-    seen = Reader(read.options, []).people(logs)
+    everybody = Reader(read.options, [])
+    seen = everybody.launches(logs) if launches else everybody.people(logs)
     if not set(seen.users) & set(people.users):
         why = f"none of its users, e.g. {seen.users[0]!r}, is in --data"
         raise BadInput("--view", why, "give another log of the same users")

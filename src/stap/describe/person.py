@@ -26,7 +26,7 @@ IN_FIGURE = EXPLAINED + "There a bar is a usage, in its app's colour above; all 
 
 def portrait(corpus: Corpus) -> dict[str, Any]:
     """What `stap describe` shows of a corpus of one person, as numbers."""
-    names, (app, start, end) = corpus.apps[0], corpus.usages(0)
+    names, (app, start, end, _) = corpus.apps[0], corpus.usages(0)
     opened, minutes = np.bincount(app), np.bincount(app, weights=end - start)
     first = _last_days(corpus)[0]
     recent = start[start >= first] - first
@@ -81,7 +81,7 @@ def _hours(axis: Axes, usages: list[int]) -> None:
 
 
 def _week(axis: Axes, corpus: Corpus, colours: dict[str, str]) -> None:
-    names, (app, start, end) = corpus.apps[0], corpus.usages(0)
+    names, (app, start, end, _) = corpus.apps[0], corpus.usages(0)
     end = np.maximum(end, start + BRIEFEST)
     colour = np.array([colours.get(name, GREY) for name in names])
     days = _last_days(corpus)

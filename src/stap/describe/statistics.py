@@ -41,7 +41,7 @@ def portraits(corpus: Corpus, progress: Tick) -> dict[str, Floats]:
 
 def _amounts(corpus: Corpus, user: int) -> Portrait:
     """How much, how long, when."""
-    _, start, end = corpus.usages(user)
+    _, start, end, _ = corpus.usages(user)
     seconds, gap = 60.0 * (end - start), start[1:] - end[:-1]
     first = np.concatenate([[True], gap > SESSION_GAP])
     lengths = np.diff(np.flatnonzero(np.concatenate([first, [True]])))
@@ -64,7 +64,7 @@ def _amounts(corpus: Corpus, user: int) -> Portrait:
 
 def _looks(corpus: Corpus, user: int) -> Portrait:
     """How varied, and how the next app depends on the latest ones, on the duration and on the session."""
-    (app, start, end), apps = corpus.usages(user), len(corpus.apps[user])
+    (app, start, end, _), apps = corpus.usages(user), len(corpus.apps[user])
     half = len(app) // 2
     distance = repeat_distance(app)[1:]
     back = distance == 1

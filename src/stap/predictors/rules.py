@@ -247,9 +247,9 @@ class Ios(Rule):
     def _score(self, app: str, at: Moment) -> float:
         row, middle = self._day[app], int(at.hour / 24.0 * self.bins)
         unit = 2.0 ** ((at.minutes - self._faded) / (7 * DAY))
-        near: float = sum(row[(middle + step) % self.bins] * math.exp(-((step / 4.0) ** 2)) for step in range(-10, 11))
+        near = sum(row[(middle + step) % self.bins] * math.exp(-((step / 4.0) ** 2)) for step in range(-10, 11))
         follows = self._next.get(self._before, Counter())
-        return near / unit + sum(row) / unit / 24.0 + follows[app] / max(1, follows.total())
+        return float(near / unit + sum(row) / unit / 24.0 + follows[app] / max(1, follows.total()))
 
 
 class Memogent(Rule):

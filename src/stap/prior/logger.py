@@ -66,7 +66,7 @@ def _unseen(usages: Usages, logger: Logger, rng: Random) -> Usages:
 
 
 def _closes(usages: Usages, logger: Logger, rng: Random) -> Usages:
-    app, start, end = usages
+    app, start, end, _ = usages
     if logger.closes == "instants":
         return Usages(app, start, start)
     following = np.append(start[1:], end[-1])

@@ -1,4 +1,4 @@
-"""Logs of every kind to the one usage table: sniff the format, read the records, drop the system, merge.
+"""Logs of every kind to the one usage table: sniff the format, read the records, set the system aside, join.
 
 A source is a module with NAME, `sniff` and `read`; it knows one format and nothing of the others.
 """
@@ -19,7 +19,7 @@ from stap.sources.formats import activitywatch, app_usage, aware, dumpsys, lsapp
 from stap.sources.people import Part, gather, trail
 from stap.sources.reading.base import Log, Options, Records, Source
 from stap.sources.reading.opening import open_logs
-from stap.sources.reading.system import drop_apps, is_system
+from stap.sources.reading.system import is_system, set_aside, system_kind
 from stap.sources.reading.text import clean
 
 __all__ = ["FORMATS", "Imported", "Options", "read"]
@@ -29,6 +29,7 @@ SOURCES: dict[str, Source] = {
 }
 FORMATS = tuple(SOURCES)
 SURE = 0.5
+LONGEST_GAP = 1e9  # seconds
 NAME_IT = f"name the format with --format ({', '.join(FORMATS)})"
 
 
@@ -36,12 +37,26 @@ NAME_IT = f"name the format with --format ({', '.join(FORMATS)})"
 class Imported:
     """A usage table and how it came about."""
 
-    table: pl.DataFrame  # validated, merged
+    table: pl.DataFrame  # validated: launches, or merged usages where all gaps were asked for
     format: str  # the names of all formats read, joined by +
     records: int  # app records read, before anything was dropped or merged
     skipped: int  # bad rows left out
     dropped: int  # records of launchers and system UI left out
     notes: tuple[str, ...]  # sentences for a person
+    notifications: pl.DataFrame  # user, app, time: in order, of people who have usages
+
+
+def parse_gap(text: str) -> float | None:
+    """What --merge-gap says: seconds, or `all`."""
+    if text == "all":
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= LONGEST_GAP:
+        raise BadInput(f"--merge-gap {text}", "neither seconds nor all", "give seconds, e.g. 60, or all")
+    return seconds
 
 
 def read(paths: Sequence[str | Path], options: Options = Options()) -> Imported:  # noqa: B008 - frozen
@@ -51,23 +66,37 @@ def read(paths: Sequence[str | Path], options: Options = Options()) -> Imported:
     where = ", ".join(str(path) for path in paths)
     with tempfile.TemporaryDirectory(prefix="stap-") as scratch:
         parts, notes = _read_parts(paths, Path(scratch), options)
-        records, more_notes = gather(parts, options)
-    table = usage.validate(usage.merge(usage.in_front(records) if options.in_front else records), where)
+        gathered = gather(parts, options)
+    records = usage.in_front(gathered.records) if options.in_front else gathered.records
+    table = usage.merge(records) if options.merge_gap is None else usage.launches(records, options.merge_gap)
+    table = usage.validate(table, where)
     return Imported(
         table=table,
         format="+".join(dict.fromkeys(part.format for part in parts)),
-        records=sum(len(part.table) + part.dropped for part in parts),
+        records=sum(part.records + part.dropped for part in parts),
         skipped=sum(part.log.sieve.skipped for part in parts),
         dropped=sum(part.dropped for part in parts),
-        notes=tuple(dict.fromkeys([*notes, *more_notes])),
+        notes=tuple(dict.fromkeys([*notes, *gathered.notes, *_on_instants(records, options)])),
+        notifications=gathered.notifications.filter(pl.col("user").is_in(table["user"].unique().implode())),
     )
+
+
+def _on_instants(records: pl.DataFrame, options: Options) -> list[str]:
+    people = [] if options.merge_gap is None else usage.instants(records)
+    who = f"{usage.some(people)}: the log is of instants and shows no pauses, so an app's records in a row are "
+    return [who + "one launch, however far apart."] if people else []
 
 
 def _read_parts(paths: Sequence[str | Path], scratch: Path, options: Options) -> tuple[list[Part], list[str]]:
     parts: list[Part] = []
     notes: list[str] = []
     strangers: list[str] = []
+    given = {Path(path).absolute() for path in paths}
     for path in paths:
+        if (table := usage.table_of(Path(path))) is not None:
+            if table.absolute() in given:
+                continue
+            raise BadInput(str(path), "notifications, which lie beside a usage table", f"name {table} instead")
         in_folder = str(path) != "-" and Path(path).is_dir()
         folder = Path(os.path.abspath(path if in_folder else Path(path).parent))
         before = len(parts)
@@ -90,12 +119,19 @@ def _read_parts(paths: Sequence[str | Path], scratch: Path, options: Options) ->
 
 def _part(log: Log, format: str, records: Records, folder: Path, options: Options) -> Part:
     """The records in the columns of the usage table; where a log names nobody, its stem is the user."""
-    user = pl.col("user").fill_null(log.stem) if "user" in records.table.columns else pl.lit(log.stem).alias("user")
-    table, dropped = records.table.select(user, "app", "start", "end"), 0
+
+    def columns(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
+        user = pl.col("user").fill_null(log.stem) if "user" in frame.columns else pl.lit(log.stem).alias("user")
+        return frame.select(user, *(name for name in names if name in frame.columns))
+
+    table, dropped = columns(records.table, "app", "start", "end", "between"), 0
+    posted = None if records.notifications is None else columns(records.notifications, "app", "time")
     if not (records.judged or options.keep_system):
-        table, dropped = drop_apps(table, is_system)
+        table, dropped = set_aside(table, system_kind)
+        if posted is not None:
+            posted = posted.filter(~pl.col("app").is_in([app for app in posted["app"].unique() if is_system(app)]))
     home = (format, *trail(folder)) if records.dataset else trail(log.origin)
-    return Part(log, format, home, table, records.dropped + dropped)
+    return Part(log, format, home, table, posted, records.dropped + dropped)
 
 
 def _recognise(log: Log) -> Source | None:

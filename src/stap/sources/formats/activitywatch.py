@@ -1,9 +1,9 @@
 """ActivityWatch bucket exports, desktop and Android: all buckets, one bucket, or a bare list of events.
 
 Only buckets of type "currentwindow" count. An app is its package on Android, its name on a desktop. Where the host has
-an "afkstatus" bucket, windows are cut at the times the person was away. Times are UTC, shown in the zone asked for.
-The user is the bucket's hostname, or the file's name where that is unknown. A row number is an event's place in its
-bucket.
+an "afkstatus" bucket, windows are cut at the times the person was away, and these lie between them. Times are UTC,
+shown in the zone asked for. The user is the bucket's hostname, or the file's name where that is unknown. A row number
+is an event's place in its bucket.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from stap.errors import BadInput
 from stap.sources.reading.base import Head, Log, Options, Records
-from stap.sources.reading.clock import Zone, iso_utc, take_spans, take_time
+from stap.sources.reading.clock import LATEST, Zone, iso_utc, take_spans, take_time
 from stap.sources.reading.rows import ROW
 from stap.sources.reading.text import clean_document
+from stap.usage import BETWEEN, TIME
 
 NAME = "activitywatch"
 LARGEST = 256 << 20
@@ -46,12 +48,12 @@ def read(log: Log, options: Options) -> Records:
         host = bucket.get("hostname")
         away = [other for other in buckets if other.get("type") == "afkstatus" and other.get("hostname") == host]
         frame = _events(log, bucket, ("package", "app"))
-        for other in away:
-            status = _events(log, other, ("status",))
+        if away:
+            status = pl.concat(_events(log, other, ("status",)) for other in away)
             frame = cut_away(frame, status.filter(pl.col("app") == "afk"))
         known = isinstance(host, str) and host not in ("", "unknown")
         tables.append(frame.with_columns(user=pl.lit(host if known else None, pl.String)))
-    frame = pl.concat(tables)
+    frame = pl.concat(tables, how="diagonal")
     length = pl.col("end") - pl.col("start")  # kept as it is: the wall clock may jump back in between
     start = zone.wall(pl.col("start"))
     frame = frame.with_columns(start=start, end=start + length).sort("start", maintain_order=True)
@@ -107,19 +109,10 @@ def _rows(events: list[Any], keys: tuple[str, ...]) -> Iterator[tuple[int, str |
 
 
 def cut_away(windows: pl.DataFrame, away: pl.DataFrame) -> pl.DataFrame:
-    """Windows without the time the person was away: trimmed at both ends, gone where nothing is left.
-
-    A window that spans an absence stays whole: both pieces would be the same app and merge again.
-    """
-    if away.is_empty() or windows.is_empty():
+    """Windows without the time the person was away, gone where nothing is left; and the absences between them."""
+    absences = _absences(away)
+    if absences.is_empty() or windows.is_empty():
         return windows
-    away = away.select("start", "end").sort("start")
-    fresh = (pl.col("start") > pl.col("end").cum_max().shift()).fill_null(True)
-    absences = (
-        away.with_columns(fresh.cum_sum().alias("n"))
-        .group_by("n", maintain_order=True)
-        .agg(pl.col("start").min().alias("from"), pl.col("end").max().alias("until"))
-    )
     inside = pl.col("until") > pl.col("at")
     for edge, other in (("start", "until"), ("end", "from")):
         windows = (
@@ -129,4 +122,33 @@ def cut_away(windows: pl.DataFrame, away: pl.DataFrame) -> pl.DataFrame:
             .with_columns(pl.when(inside).then(pl.col(other)).otherwise(pl.col(edge)).alias(edge))
             .select(ROW, "app", "start", "end")
         )
-    return windows.filter(pl.col("start") <= pl.col("end"))
+    windows = windows.filter(pl.col("start") <= pl.col("end")).sort("start", maintain_order=True)
+    between = absences.select(app=pl.lit("afk"), start="from", end="until", between=pl.lit("off", BETWEEN))
+    return pl.concat([_in_pieces(windows, absences), between], how="diagonal")
+
+
+def _absences(away: pl.DataFrame) -> pl.DataFrame:
+    """In order, and none overlaps another."""
+    away = away.filter(pl.col("end") > pl.col("start")).sort("start")
+    fresh = (pl.col("start") > pl.col("end").cum_max().shift()).fill_null(True)
+    return (
+        away.with_columns(fresh.cum_sum().alias("n"))
+        .group_by("n", maintain_order=True)
+        .agg(pl.col("start").min().alias("from"), pl.col("end").max().alias("until"))
+    )
+
+
+def _in_pieces(windows: pl.DataFrame, absences: pl.DataFrame) -> pl.DataFrame:
+    """A window that spans absences becomes what lies before, between and after them, if no other began meanwhile."""
+    start, end = windows["start"].to_numpy(), windows["end"].to_numpy()
+    left, back = absences["from"].to_numpy(), absences["until"].to_numpy()
+    low = np.searchsorted(left, start, "right")  # the first absence after each start
+    cuts = np.maximum(np.searchsorted(back, end, "left") - low, 0)  # (windows,) absences inside each
+    following = np.append(start[1:], np.datetime64(LATEST, "us"))
+    cuts = np.where(following > back[low + cuts - 1], cuts, 0)
+    row = np.repeat(np.arange(len(start)), cuts + 1)
+    piece = np.arange(len(row)) - np.repeat(np.cumsum(cuts + 1) - (cuts + 1), cuts + 1)  # counted in each window
+    before = low[row] + piece  # the absence after this piece; the one before it ends where the piece begins
+    begins = np.where(piece > 0, back[before - 1], start[row])
+    ends = np.where(piece < cuts[row], left[np.minimum(before, len(left) - 1)], end[row])
+    return windows.gather(row).with_columns(start=pl.Series(begins, dtype=TIME), end=pl.Series(ends, dtype=TIME))

@@ -3,12 +3,13 @@
 Dates and times come in the phone's own manner, which is settled from the whole file: see `localised`. Screen,
 notification and boot rows stand among the apps under localised names. They are known by vocabulary in the common
 languages, and by structure elsewhere: a name like "posted (X)" that never lasts, with several X that are apps of their
-own, is a notification in whatever tongue. The log names nobody.
+own, is a notification in whatever tongue. Screen and boot rows lie between apps. The log names nobody.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import polars as pl
 
@@ -18,6 +19,7 @@ from stap.sources.reading.localised import NUMBERS, take_local_times, words
 from stap.sources.reading.rows import ROW
 from stap.sources.reading.tables import read_header, read_table, split
 from stap.sources.reading.text import clean
+from stap.usage import BETWEEN
 
 NAME = "app-usage"
 COLUMNS = ["app", "date", "time", "duration"]
@@ -44,10 +46,12 @@ SCREEN = words("""
     ecran oprit | οθόνη ενεργή | οθόνη ανενεργή | layar hidup | layar mati | 画面オン | 画面オフ | 화면 켜짐
     화면 꺼짐 | 屏幕开启 | 屏幕关闭 | 屏幕打开 | 亮屏 | 熄屏 | 螢幕開啟 | 螢幕關閉
 """)
-BOOT = words("""
+HISTORY = words("""
     notification history enabled | notification history disabled | historique activé des notifications
-    historique désactivé des notifications | historique des notifications activé | device boot
-    device shutdown | device startup | appareil allumé | appareil éteint | gerät gestartet
+    historique désactivé des notifications | historique des notifications activé
+""")
+BOOT = words("""
+    device boot | device shutdown | device startup | appareil allumé | appareil éteint | gerät gestartet
     gerät eingeschaltet | gerät ausgeschaltet | gerätestart | dispositivo encendido | dispositivo apagado
     arranque del dispositivo | apagado del dispositivo | dispositivo acceso | dispositivo spento
     avvio dispositivo | spegnimento dispositivo | dispositivo ligado | dispositivo desligado
@@ -84,14 +88,23 @@ def read(log: Log, options: Options) -> Records:
     frame = _without_footer(read_table(log, ",", COLUMNS, skip=header))
     frame = log.sieve.require(frame, *COLUMNS).with_columns(ascii_digits(name) for name in COLUMNS[1:])
     pseudo = pseudo_names(frame)
-    apps, order = take_local_times(log.sieve, frame.filter(~pl.col("app").is_in(list(pseudo))), frame)
-    apps = apps.with_columns(end=pl.col("start") + pl.duration(seconds=_seconds("duration")))
-    apps = log.sieve.reject(apps, pl.col("end").is_null(), "not a duration:", show="duration")
-    apps = take_spans(log.sieve, apps)
+    timed, order = take_local_times(log.sieve, frame.filter(~pl.col("app").is_in(pseudo.other)), frame)
+    timed = timed.reverse() if order.newest_first else timed
+    posts = pl.col("app").is_in(list(pseudo.posted))
+    notifications = timed.filter(posts).select(pl.col("app").replace(pseudo.posted), time="start")
     notes = [order.note(log.name)]
-    if pseudo:
+    if any(pseudo):
         notes.append(f"{log.name}: screen, notification and boot rows are no app and were left out.")
-    return Records(apps.reverse() if order.newest_first else apps, tuple(notes))
+    return Records(_spans(log, timed.filter(~posts), pseudo.off), tuple(notes), notifications=notifications)
+
+
+def _spans(log: Log, frame: pl.DataFrame, off: list[str]) -> pl.DataFrame:
+    """Apps from start to end, and screen rows between them, whose length does not matter."""
+    is_off = pl.col("app").is_in(off)
+    end = pl.when(is_off).then("start").otherwise(pl.col("start") + pl.duration(seconds=_seconds("duration")))
+    frame = frame.with_columns(end=end, between=pl.when(is_off).then(pl.lit("off", BETWEEN)))
+    frame = log.sieve.reject(frame, pl.col("end").is_null(), "not a duration:", show="duration")
+    return take_spans(log.sieve, frame)
 
 
 def _without_footer(frame: pl.DataFrame) -> pl.DataFrame:
@@ -108,18 +121,24 @@ def _seconds(column: str) -> pl.Expr:
     return pl.when(parts.field("1") == "-").then(-total).otherwise(total)
 
 
-def pseudo_names(frame: pl.DataFrame) -> set[str]:
+class Pseudo(NamedTuple):
+    """Names that are no app."""
+
+    off: list[str]  # the screen went on or off, the phone was started or shut down
+    posted: dict[str, str]  # a notification, and the app it came from
+    other: list[str]
+
+
+def pseudo_names(frame: pl.DataFrame) -> Pseudo:
     """The names in column `app` that are no app. `duration` is still text here."""
     counts = frame.group_by("app").agg(pl.col("duration").str.contains(r"^0+:0+:0+$").all().alias("instant"))
     instant: dict[str, bool] = dict(counts.rows())
     shaped = {name: (match["stem"].lower(), match["inner"]) for name in instant if (match := NAMED.match(name))}
     screens = SCREEN | {stem for stem, inner in shaped.values() if inner.lower() in LOCKS}
     posts = NOTIFICATION | _posts(shaped, instant)
-    return {
-        name
-        for name in instant
-        if name.lower() in screens | BOOT or (name in shaped and shaped[name][0] in screens | posts)
-    }
+    off = {name for name in instant if name.lower() in screens | BOOT or shaped.get(name, ("",))[0] in screens}
+    posted = {name: app for name, (stem, app) in shaped.items() if stem in posts and name not in off}
+    return Pseudo(sorted(off), posted, [name for name in instant if name.lower() in HISTORY])
 
 
 def _posts(shaped: dict[str, tuple[str, str]], instant: dict[str, bool]) -> set[str]:

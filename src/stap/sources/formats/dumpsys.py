@@ -3,7 +3,8 @@
 A usage begins when an activity comes to the front and ends at the next event that takes it away: its own pause or
 stop, another app's coming, the screen going dark, the keyguard, a shutdown. Only event lines are read, so the headers
 may be in any language. Times are the phone's wall clock, or UTC milliseconds in a --checkin dump; old Androids write
-them in the phone's manner. The user is the file's name, with /N for the phone's user N other than 0.
+them in the phone's manner. The user is the file's name, with /N for the phone's user N other than 0. Notifications are
+those that interrupted or were seen.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from stap.sources.reading.clock import Zone, ascii_digits, epoch_utc, parse, tak
 from stap.sources.reading.localised import take_local_times
 from stap.sources.reading.tables import read_lines
 from stap.sources.reading.text import clean
+from stap.usage import BETWEEN
 
 NAME = "dumpsys"
 FRONT = ["ACTIVITY_RESUMED", "MOVE_TO_FOREGROUND", "CONTINUE_PREVIOUS_DAY", "1", "4"]
 BACK = ["ACTIVITY_PAUSED", "ACTIVITY_STOPPED", "ACTIVITY_DESTROYED", "MOVE_TO_BACKGROUND", "2", "23", "24"]
 DARK = ["SCREEN_NON_INTERACTIVE", "KEYGUARD_SHOWN", "DEVICE_SHUTDOWN", "DEVICE_STARTUP", "16", "17", "26", "27"]
+NOTIFIED = ["NOTIFICATION_SEEN", "NOTIFICATION_INTERRUPTION", "10", "12"]
 EVENT = r"^\s*time=\"?([^\"]*?)\"? type=(\S+)(?: package=(\S+))?(?: class=(\S+))?(?: instanceId=(\S+))?"
 SIGN = re.compile(r'^\s*time="?[^"]*"? type=\w+ package=|^\s*Last 24 hour events', re.MULTILINE)
 LINE = r"^\s*time="
@@ -38,8 +41,10 @@ def read(log: Log, options: Options) -> Records:
     frame, notes = _times(log, _lines(log), options)
     keys = ["user", "time", "type", "package", "class", "instance"]
     frame = frame.unique(keys, keep="first", maintain_order=True).sort("user", "time", maintain_order=True)
-    name = pl.when(pl.col("user") != "0").then(pl.lit(log.stem + "/") + pl.col("user"))
-    return Records(_usages(frame).with_columns(user=name), notes)
+    frame = frame.with_columns(user=pl.when(pl.col("user") != "0").then(pl.lit(log.stem + "/") + pl.col("user")))
+    notified = pl.col("type").is_in(NOTIFIED)
+    notifications = frame.filter(notified).select("user", "time", app="package").unique(maintain_order=True)
+    return Records(_usages(frame.filter(~notified)), notes, notifications=notifications)
 
 
 def _lines(log: Log) -> pl.DataFrame:
@@ -51,7 +56,7 @@ def _lines(log: Log) -> pl.DataFrame:
     fields = {"1": "time", "2": "type", "3": "package", "4": "class", "5": "instance"}
     frame = frame.with_columns(parts.field(old).alias(new) for old, new in fields.items())
     frame = log.sieve.reject(frame, pl.col("type").is_null(), "a broken event line:", show="line")
-    frame = frame.filter(pl.col("type").is_in(FRONT + BACK + DARK))
+    frame = frame.filter(pl.col("type").is_in(FRONT + BACK + DARK + NOTIFIED))
     return log.sieve.require(frame, "package", "time")
 
 
@@ -78,13 +83,13 @@ def _localised(log: Log, frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, 
 
 
 def _usages(events: pl.DataFrame) -> pl.DataFrame:
-    """From each coming to the front until the next event that concerns it."""
-    front = pl.col("type").is_in(FRONT)
+    """From each coming to the front until the next event that concerns it; between them what darkens the screen."""
+    front, dark = pl.col("type").is_in(FRONT), pl.col("type").is_in(DARK)
     in_front = pl.when(front).then(pl.col("package")).forward_fill().over("user")
-    concerns = front | pl.col("type").is_in(DARK) | (pl.col("package") == in_front)
+    concerns = front | dark | (pl.col("package") == in_front)
     return (
         events.filter(concerns.fill_null(False))
         .with_columns(pl.col("time").shift(-1).over("user").fill_null(pl.col("time")).alias("end"))
-        .filter(front)
-        .select("user", app="package", start="time", end="end")
+        .filter(front | dark)
+        .select("user", "end", app="package", start="time", between=pl.when(dark).then(pl.lit("off", BETWEEN)))
     )

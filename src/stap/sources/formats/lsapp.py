@@ -37,14 +37,27 @@ def read(log: Log, options: Options) -> Records:
     frame = log.sieve.require(frame, *COLUMNS)
     frame = take_time(log.sieve, frame, "timestamp", parse("timestamp", "%Y-%m-%d %H:%M:%S"))
     frame = log.sieve.reject(frame, ~pl.col("event_type").is_in(EVENTS), "not an event of LSApp:", show="event_type")
-    table = frame.select(user="user_id", app="app_name", start="timestamp", end="timestamp")
+    frame = frame.with_columns(moved=_moved())
+    table = frame.select(user="user_id", app="app_name", start="timestamp", end=_end())
     return Records(table, (beside_published("LSApp", PUBLISHED, _counts(frame)),), judged=True, dataset=True)
+
+
+def _moved() -> pl.Expr:
+    """Whether a row has another user or app than the row before."""
+    user, app = pl.col("user_id"), pl.col("app_name")
+    return ((user != user.shift()) | (app != app.shift())).fill_null(True)
+
+
+def _end() -> pl.Expr:
+    """A row covers its app until the next row of it, unless that is an Opened: only there can a new launch begin."""
+    time, following = pl.col("timestamp"), pl.col("timestamp").shift(-1)
+    goes_on = ~pl.col("moved").shift(-1) & (pl.col("event_type").shift(-1) != "Opened") & (following > time)
+    return pl.when(goes_on).then(following).otherwise(time)
 
 
 def _counts(frame: pl.DataFrame) -> dict[str, int]:
     """As the authors count: a new record where app or user changes, or at an Opened a minute after the row before."""
-    user, app, session, time = (pl.col(name) for name in ("user_id", "app_name", "session_id", "timestamp"))
-    moved = (user != user.shift()) | (app != app.shift())
+    moved, session, time = (pl.col(name) for name in ("moved", "session_id", "timestamp"))
     late = (pl.col("event_type") == "Opened") & (time - time.shift() > pl.duration(minutes=1))
     changes = frame.lazy().select(
         "user_id",

@@ -2,21 +2,24 @@
 
 Times are ISO, with a space or a T, with or without a fraction. A time with an offset keeps its wall clock as written,
 unless --zone asks for another. Without an end a record is an instant. A table with exactly user, app, start, end is a
-usage table and taken as it is: whether its launchers stay was decided when it was made. From any other they are
-dropped.
+usage table: whether its launchers stay was decided when it was made. From any other they are dropped. One with `home`
+too holds launches and is taken as it is. Notifications in a file beside the table are read with it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import polars as pl
 
 from stap.errors import BadInput
 from stap.sources.reading.base import Head, Log, Options, Records
-from stap.sources.reading.clock import OFFSET, Zone, iso_utc, iso_wall, take_spans
-from stap.sources.reading.rows import ROW
-from stap.sources.reading.tables import read_columns, separator_of
+from stap.sources.reading.clock import OFFSET, Zone, iso_utc, iso_wall, take_spans, take_time
+from stap.sources.reading.rows import ROW, Sieve
+from stap.sources.reading.tables import read_columns, separator_of, split
 from stap.sources.reading.text import clean
-from stap.usage import SCHEMA
+from stap.usage import BETWEEN, ENDINGS, HOME, LAUNCHES, NOTIFICATIONS, SCHEMA, notifications_of
 
 NAME = "plain"
 NEEDED = ("app", "start")
@@ -32,31 +35,78 @@ def sniff(head: Head) -> float:
 
 def read(log: Log, options: Options) -> Records:
     if log.head().data.startswith(PARQUET):
-        frame, is_usage_table = _parquet(log)
+        frame, schema = _parquet(log, NEEDED, LAUNCHES, REMEDY)
+        is_usage_table = schema in (SCHEMA, LAUNCHES)
+        frame = frame if schema == LAUNCHES else frame.drop(HOME, strict=False)
     else:
-        frame = read_columns(clean(log), NEEDED, SCHEMA, REMEDY)
-        is_usage_table = frame.columns == [ROW, *SCHEMA]
+        log = clean(log)
+        wanted = LAUNCHES if _header(log) == list(LAUNCHES) else SCHEMA
+        frame = read_columns(log, NEEDED, wanted, REMEDY)
+        is_usage_table = frame.columns == [ROW, *wanted]
     frame = log.sieve.require(frame, *(name for name in ("user", "app") if name in frame.columns))
     times = {name: _time(frame, name, options) for name in ("start", "end") if name in frame.columns}
     frame = take_spans(log.sieve, frame, **{name: time for name, (time, _) in times.items()})
-    return Records(frame, tuple({note for _, note in times.values() if note}), judged=is_usage_table)
+    if HOME in frame.columns:
+        frame = _launches(log, frame)
+    notes = tuple({note for _, note in times.values() if note})
+    return Records(frame, notes, judged=is_usage_table, notifications=_notifications(log, options))
 
 
-def _parquet(log: Log) -> tuple[pl.DataFrame, bool]:
+def _header(log: Log) -> list[str]:
+    line = log.head().first_line
+    return [name.lower() for name in split(line, separator_of(line, NEEDED) or ",")]
+
+
+def _parquet(
+    log: Log, needed: Collection[str], wanted: Mapping[str, pl.DataType], remedy: str
+) -> tuple[pl.DataFrame, dict[str, pl.DataType]]:
+    """ROW and the columns wanted that are there, and the schema of the whole file."""
     try:
         frame = pl.read_parquet(log.path, memory_map=False, glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise BadInput(log.name, f"no readable Parquet ({str(error).splitlines()[0]})", "write it again") from None
-    missing = next((name for name in NEEDED if name not in frame.columns), None)
+    missing = next((name for name in needed if name not in frame.columns), None)
     if missing:
-        raise BadInput(log.name, f"no column {missing!r}", REMEDY)
-    is_usage_table = dict(frame.schema) == SCHEMA
-    known = [name for name in SCHEMA if name in frame.columns]
+        raise BadInput(log.name, f"no column {missing!r}", remedy)
+    known = [name for name in wanted if name in frame.columns]
     for name in known:
-        if name in ("start", "end") and not isinstance(frame.schema[name], pl.Datetime | pl.String):
-            raise BadInput(log.name, f"{name!r} holds {frame.schema[name]}", "start and end are times")
-    columns = [pl.col(name).cast(pl.String) if name in ("user", "app") else pl.col(name) for name in known]
-    return frame.select(pl.int_range(1, pl.len() + 1).alias(ROW), *columns), is_usage_table
+        if wanted[name].is_temporal() and not isinstance(frame.schema[name], pl.Datetime | pl.String):
+            raise BadInput(log.name, f"{name!r} holds {frame.schema[name]}", f"{name} is a time")
+    columns = [pl.col(name).cast(pl.String) if wanted[name] == pl.String else pl.col(name) for name in known]
+    return frame.select(pl.int_range(1, pl.len() + 1).alias(ROW), *columns), dict(frame.schema)
+
+
+def _launches(log: Log, frame: pl.DataFrame) -> pl.DataFrame:
+    """Launches stay apart: what lay between them is put there again, at the close before."""
+    if frame.schema[HOME] == pl.String:
+        said = {"true": True, "false": False}
+        fits = pl.col(HOME).is_null() | pl.col(HOME).is_in(list(said))
+        frame = log.sieve.reject(frame, ~fits, "home is neither true nor false:", show=HOME)
+        frame = frame.with_columns(pl.col(HOME).replace_strict(said, default=None, return_dtype=pl.Boolean))
+    frame = frame.sort("user", "start", maintain_order=True).with_row_index("place")
+    same_user, same_app = (pl.col(name) == pl.col(name).shift() for name in ("user", "app"))
+    closed = pl.when(same_user).then(pl.min_horizontal(pl.col("end").shift(), "start")).otherwise("start")
+    home = pl.col(HOME).fill_null(False)
+    between = pl.when(home).then(pl.lit("home")).when(same_user & same_app).then(pl.lit("off")).cast(BETWEEN)
+    marks = frame.with_columns(start=closed, end=closed, between=between).filter(pl.col("between").is_not_null())
+    return pl.concat([marks, frame], how="diagonal").sort("place", maintain_order=True)
+
+
+def _notifications(log: Log, options: Options) -> pl.DataFrame | None:
+    """Those in the file beside, if there is one."""
+    path = notifications_of(log.origin)
+    if path.suffix not in ENDINGS or not path.is_file():
+        return None
+    beside = replace(log, path=path, sieve=Sieve(str(path), log.sieve.skip), origin=path)
+    needed, remedy = ("app", "time"), "notifications have app, time and may have user"
+    if path.suffix == ".parquet":
+        frame, _ = _parquet(beside, needed, NOTIFICATIONS, remedy)
+    else:
+        frame = read_columns(clean(beside), needed, NOTIFICATIONS, remedy)
+    frame = beside.sieve.require(frame, *(name for name in ("user", "app") if name in frame.columns))
+    frame = take_time(beside.sieve, frame, "time", _time(frame, "time", options)[0])
+    log.sieve.skipped += beside.sieve.skipped
+    return frame
 
 
 def _time(frame: pl.DataFrame, name: str, options: Options) -> tuple[pl.Expr, str]:

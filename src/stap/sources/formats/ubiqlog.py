@@ -1,14 +1,14 @@
 """UbiqLog: the original daily files, a CSV of their raw process records, or the cleaned CSV of app sessions.
 
 The cleaned CSV (user, start, end, seconds, app, is_launcher) has been judged by its maker: launchers are the rows that
-say so, and nothing else is dropped.
+say so, and nothing else is taken out.
 
 The daily files are JSON lines of several sensors; only {"Application": {ProcessName, Start, End}} counts. Dates are
 month-day-year, in Persian digits on some phones. The user is the folder the files lie in. The logger polled the
 running processes every 10 seconds and wrote each again every 5 minutes, so records of different processes overlap and
 most are no app in front. Cleaning: a process "app:remote" is its app, other "app:service" processes are background;
-services, providers, widgets, keyboards and the like are dropped by name, and so are launchers. A record without a
-process or a time, which the logger wrote now and then, is no record.
+services, providers, widgets, keyboards and the like are dropped by name. A record without a process or a time, which
+the logger wrote now and then, is no record. Home screens lie between apps; locks are not told from background.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from stap.errors import BadInput
 from stap.sources.reading.base import Head, Log, Options, Records, bare_name
 from stap.sources.reading.clock import ascii_digits, parse, take_spans
 from stap.sources.reading.rows import ROW
-from stap.sources.reading.system import drop_apps, is_system
+from stap.sources.reading.system import Kind, set_aside, system_kind
 from stap.sources.reading.tables import read_header, read_lines, read_table, split
 from stap.sources.reading.text import clean
+from stap.usage import BETWEEN
 
 NAME = "ubiqlog"
 SESSIONS = ["user", "start", "end", "seconds", "app", "is_launcher"]
@@ -64,26 +65,29 @@ def sniff(head: Head) -> float:
 def read(log: Log, options: Options) -> Records:
     log = clean(log)
     if log.head().text.lstrip().startswith("{"):
-        frame, kept = _processes(log, _daily(log))
+        read = _processes(log, _daily(log), options)
     else:
         names, row = read_header(log, ",")
         if names == SESSIONS:
-            frame, kept = _sessions(log, row)
+            read = _sessions(log, row, options)
         elif names == RAW:
-            frame, kept = _processes(log, log.sieve.require(read_table(log, ",", RAW, skip=row), "user"))
+            read = _processes(log, log.sieve.require(read_table(log, ",", RAW, skip=row), "user"), options)
         else:
             raise BadInput(log.name, "not the columns of UbiqLog", f"they are {', '.join(SESSIONS)} (cleaned)", row)
-    if options.keep_system:
-        kept = frame
-    return Records(kept, judged=True, dropped=len(frame) - len(kept), dataset=True)
+    table, dropped = read
+    return Records(table, judged=True, dropped=dropped, dataset=True)
 
 
-def _sessions(log: Log, header: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """All records, and those of apps."""
+def _sessions(log: Log, header: int, options: Options) -> tuple[pl.DataFrame, int]:
+    """All records, those of launchers between; and how many these are."""
     frame = log.sieve.require(read_table(log, ",", SESSIONS, skip=header), "user", "app")
     frame = take_spans(log.sieve, frame, **{name: parse(name, "%Y-%m-%d %H:%M:%S") for name in ("start", "end")})
     frame = log.sieve.reject(frame, ~pl.col("is_launcher").is_in(["0", "1"]), "is_launcher is neither 0 nor 1")
-    return frame, frame.filter(pl.col("is_launcher") == "0")
+    if options.keep_system:
+        return frame, 0
+    launcher = pl.col("is_launcher") == "1"
+    between = pl.when(launcher).then(pl.lit("home", BETWEEN)).alias("between")
+    return frame.with_columns(between), frame.select(launcher.sum()).item()
 
 
 def _daily(log: Log) -> pl.DataFrame:
@@ -115,9 +119,17 @@ def _whole(line: str) -> bool:
     return isinstance(app, dict) and all(isinstance(value, str | None) for value in app.values())
 
 
-def _processes(log: Log, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """All records, and those of apps in front."""
+def _processes(log: Log, frame: pl.DataFrame, options: Options) -> tuple[pl.DataFrame, int]:
+    """The records of apps in front and of home screens, and how many others there are."""
     frame = frame.drop_nulls(["process", "start", "end"]).with_columns(ascii_digits("start"), ascii_digits("end"))
     frame = take_spans(log.sieve, frame, **{name: parse(name, LAYOUT) for name in ("start", "end")})
     frame = frame.with_columns(app=pl.col("process").str.strip_suffix(":remote"))
-    return frame, drop_apps(frame, lambda app: ":" in app or is_system(app) or bool(BACKGROUND.fullmatch(app)))[0]
+    return (frame, 0) if options.keep_system else set_aside(frame, _background)
+
+
+def _background(app: str) -> Kind | None:
+    """Home screens are seen when nothing is over them; whatever else is no app may run at any time."""
+    kind = system_kind(app)
+    if kind == "home":
+        return kind
+    return "other" if kind or ":" in app or BACKGROUND.fullmatch(app) else None

@@ -12,6 +12,7 @@ from typing import Protocol
 import polars as pl
 
 from stap.sources.reading.rows import Sieve
+from stap.usage import GAP
 
 HEAD_BYTES = 1 << 16
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -29,6 +30,7 @@ class Options:
     in_front: bool = False  # where records overlap, what was in front and what came back to it
     as_user: str | None = None  # all logs are this one person's
     same_users: bool = False  # a user's name is the same person in every log
+    merge_gap: float | None = GAP  # seconds that an app may be away and still be one launch; None: any, as in the paper
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ class Head:
 class Records:
     """What one log says: a row a record, in the log's own order in time.
 
-    Columns are app, start, end and, where the log names anybody, user; other columns do not matter.
+    Columns are app, start, end and, where the log names anybody, user; other columns do not matter. Where the log shows
+    what lies between apps, those are rows too, in their place: column `between` says "home" (a home screen) or "off" (a
+    dark or locked screen, nobody there), and is null in an app's record.
     """
 
     table: pl.DataFrame
@@ -94,6 +98,7 @@ class Records:
     judged: bool = False  # the log's own maker has taken launchers and system UI out, or kept them on purpose
     dropped: int = 0  # launcher and system rows the source itself has dropped
     dataset: bool = False  # part of a data set: a user's name is the same person in all its logs
+    notifications: pl.DataFrame | None = None  # app, time and, where the log names anybody, user
 
 
 def beside_published(dataset: str, published: dict[str, int], counted: dict[str, int]) -> str:

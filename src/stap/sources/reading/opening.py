@@ -20,6 +20,7 @@ from typing import IO
 from stap.errors import BadInput
 from stap.sources.reading.base import Log
 from stap.sources.reading.rows import Sieve
+from stap.usage import table_of
 
 PIECE = 1 << 20
 MAX_BYTES = 32 << 30
@@ -43,7 +44,7 @@ def open_logs(path: str | Path, scratch: Path, skip: bool) -> Iterator[Log]:
     try:
         if path.is_dir():
             files = [file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path))]
-            for file in sorted(file for file in files if file.stat().st_size):
+            for file in sorted(file for file in files if file.stat().st_size and table_of(file) is None):
                 yield from _open_file(file, scratch, skip)
         else:
             yield from _open_file(path, scratch, skip)
