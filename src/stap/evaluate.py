@@ -1,5 +1,6 @@
-"""Score any predictor on any corpus, in either protocol. docs/protocol.md says what, when, against which candidates.
+"""Score any predictor on any corpus, by protocol. docs/protocol.md says what, when, against which candidates.
 
+launch: one pass over a user's launches, asked when each comes; the app used last is among the candidates.
 stream: one pass in time order over a user's whole history, candidates are the apps seen so far.
 paper:  window by window, a fresh start at each window, candidates are all apps of the user's whole history.
 """
@@ -13,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from stap.errors import BadInput
-from stap.events import AT_ONCE, WHENEVER, Bools, Corpus, Event, Ints, Longs, Moment, Ranking
+from stap.events import AT_ONCE, UNKNOWN, WHENEVER, Bools, Corpus, Event, Ints, Longs, Moment, Ranking
 from stap.metrics import DEEPEST, MISS, by_user, intervals, summary
 from stap.predictors.base import Maker, Predictor, Trained, fresh
 from stap.terminal import Tick, quiet
@@ -116,26 +117,27 @@ class LaunchRanks:
     foreseen: Ints  # (n,) asked at the close before, of whenever it comes
     paused: Bools  # (n,) more than a minute after that close
     same: Bools  # (n,) the app used last again
+    home: Longs  # (n,) from a home screen: 1, 0 or UNKNOWN
 
 
 def launch(corpus: Corpus, make: Maker, tick: Tick = quiet) -> LaunchRanks:
     """A launcher's protocol: asked when somebody looks at the screen; the current app is among the candidates."""
-    rows: list[tuple[int, int, int, bool, bool]] = []
+    rows: list[tuple[int, int, int, bool, bool, int]] = []
     for user, name in enumerate(corpus.users):
         predictor, before = fresh(make, name), None
-        for opened, closed in corpus.events(user):
+        for (opened, closed), home in zip(corpus.events(user), corpus.usages(user).homes.tolist(), strict=True):
             if before is not None:
                 at = Moment(opened.minutes, opened.hour)
                 now, ever = (_place(predictor.rank(DEEPEST, asked), opened.app, MISS) for asked in (at, WHENEVER))
                 paused = opened.minutes - before.minutes > AT_ONCE
-                rows.append((user, now, ever, paused, opened.app == before.app))
+                rows.append((user, now, ever, paused, opened.app == before.app, home))
             predictor.observe(opened)
             predictor.observe(closed)
             before = closed
             tick(1)
-    table = np.array(rows, np.int64).reshape(-1, 5)
-    rank, foreseen = (table[:, column].astype(np.int32) for column in (1, 2))
-    return LaunchRanks(corpus.users, table[:, 0], rank, foreseen, table[:, 3] > 0, table[:, 4] > 0)
+    user_of, rank, foreseen, paused_, same, homes = np.array(rows, np.int64).reshape(-1, 6).T
+    places = rank.astype(np.int32), foreseen.astype(np.int32)
+    return LaunchRanks(corpus.users, user_of, *places, paused_ > 0, same > 0, homes)
 
 
 def _place(ranking: Ranking, label: str, unlisted: int) -> int:
@@ -170,11 +172,32 @@ def report(ranks: Ranks, protocol: str) -> dict[str, Any]:
     }
 
 
+def report_launches(ranks: LaunchRanks) -> dict[str, Any]:
+    """One predictor's entry of the JSON; None where the log cannot tell whether a home screen came before."""
+    tells = bool((ranks.home != UNKNOWN).any())
+    return {
+        "pooled": summary(ranks.rank),
+        "interval": intervals(ranks.rank, ranks.user),
+        "pause": summary(ranks.rank[ranks.paused]),
+        "at_once": summary(ranks.rank[~ranks.paused]),
+        "home": summary(ranks.rank[ranks.home == 1]) if tells else None,
+        "resumed": summary(ranks.rank[ranks.same & (ranks.home == 0)]) if tells else None,
+        "foreseen": summary(ranks.foreseen),
+        "users": {ranks.users[number]: scores for number, scores in by_user(ranks.rank, ranks.user).items()},
+    }
+
+
 def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, terms: Terms, tick: Tick = quiet) -> dict[str, Any]:
     """Every predictor on the same positions: the JSON of `stap evaluate`."""
     left_out = np.flatnonzero(corpus.app_counts > terms.vocabulary).tolist() if protocol == "paper" else []
     reports = {}
     for name, maker in makers.items():
+        if protocol == "launch":
+            launches = launch(corpus, maker, tick)
+            if not len(launches.rank):
+                raise BadInput("log", "nothing to score: no user has two launches", "use a longer log")
+            reports[name] = report_launches(launches)
+            continue
         ranks = stream(corpus, maker, tick) if protocol == "stream" else paper(corpus, maker, terms, tick)
         if not len(ranks.rank):
             limit = "" if protocol == "stream" else f" and at most {terms.vocabulary} apps"

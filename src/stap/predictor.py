@@ -2,13 +2,14 @@
 
     predictor = Predictor.load()
     predictor.opened("Mail", datetime.now())
-    predictor.rank(5)
+    predictor.rank(5, at=datetime.now())
 
 A Predictor is one person's; `fresh` gives the next person one over the same weights.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
@@ -18,11 +19,12 @@ import polars as pl
 from stap import usage
 from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
-from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Ranking, merged
+from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Moment, Ranking, merged
 from stap.files import replacing
 from stap.phi import seed_of
 from stap.weights import model_file, shipped
 
+EVERY = 4096  # more apps than a session keeps
 When = datetime | float  # the person's wall clock: a time, or minutes since 1970 (or any other midnight)
 
 
@@ -61,9 +63,23 @@ class Predictor:
             for event in pair:
                 self.observe(event)
 
-    def rank(self, k: int = 5) -> Ranking:
-        """The k likeliest next apps among those seen, with their probabilities, best first."""
-        return self._session.rank(k)
+    def rank(
+        self, k: int = 5, at: When | None = None, among: Collection[str] | None = None, without: Collection[str] = ()
+    ) -> Ranking:
+        """The k likeliest apps among those seen, with their probabilities, best first.
+
+        Asked `at` a time, of an app that is launched then: the one used last may come again. Otherwise of the next
+        other app. `among`: only these, e.g. what is installed; `without`: never these, e.g. what somebody hid.
+        """
+        moment = None if at is None else Moment(*_clock(at))
+        if among is None and not without:
+            return self._session.rank(k, moment)
+        wanted = [
+            (app, share)
+            for app, share in self._session.rank(EVERY, moment)
+            if (among is None or app in among) and app not in without
+        ]
+        return wanted[: max(k, 0)]
 
     def unseen(self) -> float:
         """How likely the next app is one never seen before; all probabilities and this one sum to 1."""
@@ -92,6 +108,11 @@ class Predictor:
 
 
 def _event(app: str, action: int, when: When) -> Event:
+    return Event(app, action, *_clock(when))
+
+
+def _clock(when: When) -> tuple[float, float]:
+    """Minutes, and the hour of day."""
     if isinstance(when, datetime):
         minutes = (when.replace(tzinfo=None) - EPOCH) / timedelta(minutes=1)
     elif isinstance(when, int | float):
@@ -99,4 +120,4 @@ def _event(app: str, action: int, when: When) -> Event:
     else:
         raise BadInput("event", f"{when!r} is no time", "give a datetime, or minutes as a number")
     hour = minutes % DAY / 60.0
-    return Event(app, action, minutes, hour if hour < 24 else 0.0)  # a hair before midnight can round up to it
+    return minutes, hour if hour < 24 else 0.0  # a hair before midnight can round up to it

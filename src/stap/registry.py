@@ -1,4 +1,4 @@
-"""One place that answers "make me the predictor called X": the classical ones, `stap`, `gbdt`."""
+"""One place that answers "make me the predictor called X": the classical ones, launchers' rules, `stap`, `gbdt`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from stap.errors import BadInput, extra
 from stap.phi import seed_of
 from stap.predictors import CLASSICAL, make
 from stap.predictors.base import Maker
+from stap.predictors.rules import RULES
 from stap.weights import model_file, shipped
 
-NAMES = (*CLASSICAL, "stap", "gbdt")
-USUAL = (*CLASSICAL, "stap")  # who is in a table when nobody is named
+NAMES = (*CLASSICAL, *RULES, "stap", "gbdt")
+USUAL = {  # who is in a table when nobody is named
+    "launch": ("mfu", "again", "markov", "ppm", "blend", *RULES, "stap"),
+    "stream": (*(name for name in CLASSICAL if name != "again"), "stap"),
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ def maker(
         trees: Maker = extra("stap.predictors.gbdt").load(ranker)
         return trees
     if name != "stap":
+        if name in RULES:
+            return RULES[name]
         make(name)  # an unknown name is better heard of before a minute of work
         return CLASSICAL[name]
     path = model_file(model or shipped())

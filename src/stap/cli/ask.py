@@ -20,7 +20,6 @@ from stap.predictors.base import ForeseesUnseen, fresh
 from stap.weights import model_file, shipped
 from stap.windows import VOCABULARY
 
-ALL = ",".join(registry.USUAL)
 REPLAYED = 50_000  # usages: a life of them would take minutes, and what was years ago says little
 
 
@@ -28,10 +27,10 @@ REPLAYED = 50_000  # usages: a life of them would take minutes, and what was yea
 def evaluate_(
     logs: Logs,
     read: Reader,
-    predictors: Names = ALL,
+    predictors: Names = None,
     model: Model = None,
     ranker: Ranker = None,
-    protocol: Annotated[Literal["stream", "paper"], typer.Option(help="See docs/protocol.md.")] = "stream",
+    protocol: Annotated[Literal["launch", "stream", "paper"], typer.Option(help="See docs/protocol.md.")] = "launch",
     context: Annotated[
         int | None, typer.Option(min=2, help="Events in a window of the paper protocol, if not the model's own L.")
     ] = None,
@@ -46,12 +45,13 @@ def evaluate_(
 
     Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
     """
+    names = predictors.split(",") if predictors else registry.USUAL["launch" if protocol == "launch" else "stream"]
     with terminal.progress("loading"):
-        makers = {name: registry.maker(name, model, ranker, protocol, seed) for name in predictors.split(",")}
+        makers = {name: registry.maker(name, model, ranker, protocol, seed) for name in names}
     if context is not None and protocol != "paper":
         raise BadInput("--context", "only the paper protocol has windows", "add --protocol paper, or leave it out")
     terms = evaluate.Terms.of(makers.values(), context, longer_context)
-    corpus = read.people(logs)
+    corpus = read.launches(logs) if protocol == "launch" else read.people(logs)
     if protocol == "paper":
         _say_terms(corpus, terms, context is not None, "stap" in makers)
     with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
@@ -125,7 +125,7 @@ def demo(
     Example: `stap demo --seconds 3`
     """
     corpus = merged(sources.read([DEMO_LOG]).table)
-    makers = {name: registry.maker(name, model) for name in registry.USUAL}
+    makers = {name: registry.maker(name, model) for name in registry.USUAL["launch"]}
     with terminal.progress("replaying", len(corpus.app)) as tick:
         played = list(frames(corpus, 0, fresh(makers["stap"], corpus.users[0]), tick=tick))
     terminal.out.print(
@@ -133,6 +133,6 @@ def demo(
     )
     charts.replay(played, seconds)
     with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
-        result = evaluate.run(corpus, makers, "stream", evaluate.Terms(), tick)
+        result = evaluate.run(corpus, makers, "launch", evaluate.Terms(), tick)
     terminal.out.print(tables.evaluation(result))
     terminal.out.print("Your own log: [bold]stap evaluate FILE[/] (docs: README.md)")

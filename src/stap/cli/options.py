@@ -22,7 +22,7 @@ from stap.predictors import CLASSICAL
 Logs = Annotated[list[str], typer.Argument(metavar="LOG", help="Any log that `import` reads; - is standard input.")]
 Data = Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
-Names = Annotated[str, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(registry.NAMES)}.")]
+Names = Annotated[str | None, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(registry.NAMES)}.")]
 Name = Annotated[str, typer.Option("--predictor", help=f"One of {', '.join((*CLASSICAL, 'stap'))}.")]
 Ranker = Annotated[Path | None, typer.Option("--ranker", metavar="FILE", help="The trees that `gbdt` predicts with.")]
 Model = Annotated[

@@ -18,15 +18,21 @@ def evaluation(result: dict[str, Any]) -> Grid:
     """The table of predictors."""
     entries = result["predictors"]
     rows = _scores({name: entry["pooled"] for name, entry in entries.items()})
+    parts = {"pause": "pause", "at_once": "at once"} if result["protocol"] == "launch" else {"open": "open"}
     for row, entry in zip(rows, entries.values(), strict=True):
         span = entry["interval"].get("HR@1")
-        row += ["{:.1f}-{:.1f}".format(*span) if span else "-", f"{entry['open']['HR@1']:.2f}"]
+        row.append("{:.1f}-{:.1f}".format(*span) if span else "-")
+        row += [f"{entry[part]['HR@1']:.2f}" if entry[part]["n"] else "-" for part in parts]
     count = next(iter(entries.values()))["pooled"]["n"]
+    explained = {
+        "pause": "pause, at once: HR@1 of launches more than a minute after the last close, and of the others",
+        "open": "open: HR@1 just after an open",
+    }
     return Grid(
         f"{result['protocol']} protocol, {count:,} predictions, percent",
-        ("predictor", *NAMES, "95 %", "open"),
+        ("predictor", *NAMES, "95 %", *parts.values()),
         rows,
-        caption="95 %: interval of HR@1 over users; open: HR@1 just after an open",
+        caption=f"95 %: interval of HR@1 over users; {explained[next(iter(parts))]}",
     )
 
 

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 
 from stap.events import OPEN, Event, Moment, Ranking
+from stap.predictors.base import Maker
 
 HOUR, DAY = 60.0, 1440.0  # minutes
 
@@ -271,3 +272,17 @@ class Memogent(Rule):
         frequency = self._count[app] / self.launches
         age = max(0.0, at.minutes - self._seen[app])
         return 0.45 * frequency + 0.30 * math.exp(-age / HOUR) + 0.25 * hour[app] / max(1, hour.total())
+
+
+RULES: dict[str, Maker] = {
+    "aosp": Aosp,
+    "kvaesitso": Kvaesitso,
+    "kiss-frecency": KissFrecency,
+    "kiss-adaptive": KissAdaptive,
+    "kiss-time": KissTime,
+    "lawnchair": Lawnchair,
+    "gnome": Gnome,
+    "chromeos": ChromeOs,
+    "ios": Ios,
+    "memogent": Memogent,
+}
