@@ -4,6 +4,7 @@
 #include "files/model.h"
 #include "person/bounds.h"
 #include "person/evidence.h"
+#include "person/last_word.h"
 #include "person/statistics.h"
 #include "stap.h"
 
@@ -73,6 +74,11 @@ nb::dict constants() {
     out["START"] = tuple(kReturnWeights);
     out["RATE"] = kReturnRate;
     out["SURE"] = kSure;
+    // The last word.
+    out["WORD_RATE"] = kWordRate;
+    out["WORD_BIAS_RATE"] = kWordBiasRate;
+    out["WEIGHT_BOUNDS"] = nb::make_tuple(kLeastWeight, kMostWeight);
+    out["MOST_BIAS"] = kMostBias;
     // The model.
     out["LIMITS"] = limits();
     out["CLIP"] = kClip;

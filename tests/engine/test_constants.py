@@ -15,7 +15,7 @@ from stap.model import config, fusion
 from stap.model.config import ModelConfig
 from stap.phi import OnlinePhi
 from stap.predictors import again, blend, cues, hours, mixer, ppm
-from stap.reference import evidence
+from stap.reference import evidence, last_word
 
 from .reference import saved, sharp
 
@@ -73,6 +73,10 @@ def test_constants_agree() -> None:
         "START": again.START,
         "RATE": again.RATE,
         "SURE": again.SURE,
+        "WORD_RATE": last_word.RATE,
+        "WORD_BIAS_RATE": last_word.BIAS_RATE,
+        "WEIGHT_BOUNDS": last_word.WEIGHT_BOUNDS,
+        "MOST_BIAS": last_word.MOST_BIAS,
         "CANDIDATE_HEAD": config.CANDIDATE_HEAD,
         "ORDINAL_BASE": config.ORDINAL_BASE,
         "LIMITS": WHOLE | REAL,

@@ -59,15 +59,16 @@ def read_evidence(reader: Reader) -> list[str]:
     names = []
     for _ in range(reader.length()):
         names.append(reader.text())
-        reader.get("3I3Q6d5d5d24d")
+        reader.get("3I3Q6d5d5d24d16d")
     assert sorted(reader.get(f"{len(names)}I")) == list(range(len(names)))
     for _generation in range(4 * 2):
         for _ in range(reader.length()):
             reader.get("Qdd")
             reader.get("IId" * reader.length())
     reader.get("9d20d16d80d10I")
-    usages = reader.get("I3QIi8dIB")[1]
+    usages = reader.get("I3QIi8dIBBdB")[1]
     assert usages > 100
+    reader.get("2d10d32d4d")  # returns: whenever, by pause, by part of the day; weights
     return names
 
 
@@ -83,7 +84,7 @@ def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig,
     reader = Reader(predictor.snapshot())
     assert bytes(reader.get("8B")) == b"STAPSNAP"
     version, _, _, _, _, context, steps, ranked, answered = reader.get("IQBBBIQQQ")
-    assert (version, context, steps, ranked, answered) == (3, config.context, 300, 300, 300)
+    assert (version, context, steps, ranked, answered) == (4, config.context, 300, 300, 300)
     assert list(reader.get(f"{config.vocabulary}f")) == predictor.logits().tolist()
     reader.get(f"{config.dim}f")
     assert read_phi(reader) == {app: i for app in {e.app for e in events} if (i := predictor.index(app)) is not None}
@@ -93,5 +94,6 @@ def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig,
         read_cache(reader, config, value)
     if config.evidence:
         assert set(read_evidence(reader)) == {event.app for event in events}
+        reader.get("2d8d")  # the last word
     reader.get("Q")
     assert reader.at == len(reader.data)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stap import prior
-from stap.events import Event
+from stap.events import Event, Moment
 
 loggers = import_module("stap.studies.loggers")
 PEOPLE = prior.people(2, seed=3, usages=(60, 90))
@@ -43,7 +43,7 @@ def test_who_is_deaf_hears_opens_only() -> None:
         def observe(self, event: Event) -> None:
             heard.append(event.action)
 
-        def rank(self, k: int) -> list[tuple[str, float]]:
+        def rank(self, k: int, at: Moment | None = None) -> list[tuple[str, float]]:
             return [("a", 1.0)][:k]
 
     deaf = loggers.Deaf(Ear())

@@ -23,11 +23,8 @@ void count_hour(double (&hours)[24], double hour) {
 Blend::Blend() { std::copy(std::begin(kStartWeights), std::end(kStartWeights), weights); }
 
 void Blend::launch(std::string_view name, double minutes, double at_hour) {
-    if (!recency.empty()) {
-        const bool same = is_current(name);
-        if (!same || is_closed || pause(minutes) > kAtOnce)
-            returns.learn(apps[recency[0]].returns, pause(minutes), at_hour, same);
-    }
+    if (!recency.empty() && is_launch(name, minutes))
+        returns.learn(apps[recency[0]].returns, pause(minutes), at_hour, is_current(name));
     left = minutes;
     is_closed = false;
 }

@@ -114,6 +114,10 @@ struct Blend {
 
     Blend();
 
+    // An open of the current app is a launch if it was closed, or left for more than a moment.
+    bool is_launch(std::string_view app, double minutes) const {
+        return !is_current(app) || is_closed || pause(minutes) > kAtOnce;
+    }
     bool is_current(std::string_view app) const { return !recency.empty() && apps[recency[0]].name == app; }
     void launch(std::string_view app, double minutes, double hour);   // any app: does the person return?
     Opening open(std::string_view app, double minutes, double hour);  // another app than the current one

@@ -62,8 +62,32 @@ void FusionState::rank(double unseen_score) {
     }
     unseen /= sum;
     for (Scored& scored : ranking) scored.probability /= sum;
+    sort();
+}
+
+void FusionState::sort() {
     std::stable_sort(ranking.begin(), ranking.end(),
                      [](const Scored& a, const Scored& b) { return a.probability > b.probability; });
+}
+
+// places_ and score_: the ranking's, with its probabilities.
+void FusionState::list_ranking() {
+    for (size_t i = 0; i < ranking.size(); ++i) {
+        places_[i] = ranking[i].place;
+        score_[i] = ranking[i].probability;
+    }
+}
+
+void FusionState::correct(const Blend& blend, const Outlook& outlook, LastWord& word) {
+    list_ranking();
+    word.correct(blend, outlook, places_, 1 - unseen, score_);
+    for (size_t i = 0; i < ranking.size(); ++i) ranking[i].probability = score_[i];
+    sort();
+}
+
+void FusionState::learn(const Blend& blend, const Outlook& outlook, LastWord& word, uint32_t chosen) {
+    list_ranking();
+    word.learn(blend, outlook, places_, 1 - unseen, score_, chosen);
 }
 
 // The first n candidates' score_: gate . f + out . silu(hidden x + compare(x)), x = silu(statistics f + rank + state).

@@ -8,6 +8,7 @@
 #include "files/model.h"
 #include "person/bounds.h"
 #include "person/evidence.h"
+#include "person/last_word.h"
 #include "person/phi.h"
 #include "transformer/kernels.h"
 
@@ -27,11 +28,15 @@ struct FusionState {
     // scratch: inputs of int8 matrices, as in RunState.
     void score(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, const Phi& phi,
                const float* hidden, const float* logits, int16_t* scratch);
+    void correct(const Blend& blend, const Outlook& outlook, LastWord& word);  // then, of a launch: the last word
+    void learn(const Blend& blend, const Outlook& outlook, LastWord& word, uint32_t chosen);
 
    private:
     void weigh(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, uint32_t n, int16_t* scratch);
     void compare(const Kernels& kernels, uint32_t n, int16_t* scratch);
     void rank(double unseen_score);
+    void sort();
+    void list_ranking();
 
     Buffer<float> floats(size_t count) { return buffer_counted<float>(count, bytes); }
 

@@ -27,6 +27,7 @@ uint32_t Session::pending(uint32_t cache) const {
 }
 
 void Session::observe(std::string_view app, int action, double minutes, double hour) {
+    if (evidence && action == STAP_OPEN) learn_launch(app, minutes, hour);
     bool recycled = false;
     const uint16_t index = phi.use(std::string(app), steps, recycled);
     Event event = {minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f)), index, uint8_t(action), recycled};
@@ -123,12 +124,31 @@ size_t Session::rank(size_t k, stap_candidate* best) {
 size_t Session::rank_at(const Asked& asked, size_t k, stap_candidate* best, double& unseen_share) {
     unseen_share = 0;
     if (!evidence) return rank_logits(k, best);
+    fuse_at(asked);
+    fusion->correct(evidence->blend(), outlook, word);
+    unseen_share = fusion->unseen;
+    return copy_ranking(k, best);
+}
+
+void Session::fuse_at(const Asked& asked) {
     const float* logit = logits();
     fused = 0;  // `fusion` answers for another question now
     evidence->look(asked, outlook);
     fusion->score(*kernels, *evidence, outlook, phi, state.hidden.get(), logit, state.whole.get());
-    unseen_share = fusion->unseen;
-    return copy_ranking(k, best);
+}
+
+// Before a launch is taken in: what would have been said of it, and what that teaches the last word.
+void Session::learn_launch(std::string_view app, double minutes, double hour) {
+    const Blend& blend = evidence->blend();
+    const auto known = blend.places.find(std::string(app));
+    if (known == blend.places.end() || !blend.is_launch(app, minutes)) return;
+    const uint64_t last = ranked;
+    try {
+        fuse_at({Asked::kLaunch, minutes, hour});
+        fusion->learn(blend, outlook, word, known->second);
+    } catch (const Failure&) {  // weights that give no number teach nothing; who asks will hear of it
+    }
+    ranked = last;  // nobody has asked
 }
 
 size_t Session::copy_ranking(size_t k, stap_candidate* best) const {

@@ -31,6 +31,7 @@ struct Session {
     uint64_t answered = 0;    // steps that state.logits answers for
     uint64_t fused = 0;       // steps that `fusion` answers for
     Outlook outlook;          // of the last question that named a moment
+    LastWord word;            // of a model with evidence
 
     Session(std::shared_ptr<const Model> model, const Kernels& kernels, Schedule schedule, stap_dtype cache, Phi phi);
 
@@ -47,6 +48,8 @@ struct Session {
 
    private:
     size_t copy_ranking(size_t k, stap_candidate* best) const;
+    void fuse_at(const Asked& asked);
+    void learn_launch(std::string_view app, double minutes, double hour);
     size_t rank_logits(size_t k, stap_candidate* best);
     void fuse();
     void begin_stages();

@@ -128,7 +128,11 @@ std::vector<uint8_t> session_snapshot(const Session& s) {
         archive_values(w, cache.taken, cache.origin);
         visit_cache(s, cache, [&](const void* data, size_t size) { w.bytes(data, size); });
     }
-    if (s.evidence) s.evidence->save(w);
+    if (s.evidence) {
+        s.evidence->save(w);
+        archive_list(w, s.word.weights);
+        for (const auto& set : s.word.biases) archive_list(w, set);
+    }
     w.value(hash_bytes(w.out.data(), w.out.size(), kSnapshotVersion));
     return std::move(w.out);
 }
@@ -158,7 +162,11 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     session->phi = get_phi(r, model->config.vocabulary, session->steps);
     get_events(r, *session);
     for (uint32_t c = 0; c < 2; ++c) get_cache(r, *session, c);
-    if (session->evidence) session->evidence->load(r);
+    if (session->evidence) {
+        session->evidence->load(r);
+        archive_list(r, session->word.weights);
+        for (auto& set : session->word.biases) archive_list(r, set);
+    }
     if (r.left != 0) damaged("bytes after its end");
     if (session->steps > 0 && session->pending(session->active()) == 0 && session->answered != session->steps)
         damaged("no answer to its last event");

@@ -45,10 +45,12 @@ def import_(
     gap = parse_gap(merge_gap)
     made = read(logs, in_front=in_front, merge_gap=gap, as_user=as_user, same_users=same_users)
     usage.save(made.table, out, made.notifications)
-    people = made.table["user"].n_unique()
+    people, notices = made.table["user"].n_unique(), len(made.notifications)
+    rows = f"{len(made.table):,} {'usages' if gap is None else 'launches'}"
     terminal.say(
         f"{made.format}: {made.records:,} records, {made.dropped:,} of launchers and system UI dropped, "
-        f"{len(made.table):,} launches of {people:,} {'user' if people == 1 else 'users'} -> {out}"
+        f"{rows}{f' and {notices:,} notifications' if notices else ''} "
+        f"of {people:,} {'user' if people == 1 else 'users'} -> {out}"
     )
 
 

@@ -36,7 +36,7 @@ class Coded(ABC):
             self._close(event)
             return
         code = self._codes.get(event.app, len(self.names))
-        if self.current != NOBODY and (self._closed or self._pause(event.minutes) > AT_ONCE or code != self.current):
+        if self.current != NOBODY and self.is_launch(event):
             self._returns.learn(self.current, self._pause(event.minutes), event.hour, code == self.current)
         if code == self.current:
             self._reopen(event)
@@ -83,6 +83,14 @@ class Coded(ABC):
         if at.whenever:
             return self._returns.whenever(self.current)
         return self._returns.probability(self.current, self._pause(at.minutes), at.hour)
+
+    def is_launch(self, event: Event) -> bool:
+        """An open of the current app is one if that was closed, or left for more than a moment."""
+        same = self.current != NOBODY and event.app == self.names[self.current]
+        return not same or self._closed or self._pause(event.minutes) > AT_ONCE
+
+    def paused(self, at: Moment) -> bool:
+        return not at.whenever and self._pause(at.minutes) > AT_ONCE
 
     def _pause(self, minutes: float) -> float:
         return max(0.0, minutes - self._left)

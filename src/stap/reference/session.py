@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from stap.errors import BadInput
-from stap.events import Corpus, Event, Moment, Ranking
+from stap.events import OPEN, Corpus, Event, Moment, Ranking
 from stap.evidence import CANDIDATES
 from stap.model import weights
 from stap.model.config import ModelConfig
@@ -25,6 +25,7 @@ from stap.model.transformer import Cache, Transformer
 from stap.phi import UNUSED, OnlinePhi, seed_of
 from stap.reference.evidence import Evidence
 from stap.reference.iswi import plan
+from stap.reference.last_word import LastWord
 from stap.terminal import Tick
 from stap.windows import Windows
 
@@ -108,8 +109,11 @@ class Stap:
         self._steps = 0
         self._active = 0
         self._full: int | None = None  # to be cleared before the next event
+        self._word = LastWord()
 
     def observe(self, event: Event) -> None:
+        if self._evidence is not None and event.action == OPEN:
+            self._learn_launch(self._evidence, event)
         if self._full is not None:
             self._inferences[self._full].clear()
         step = plan(self._steps, self._half)
@@ -133,7 +137,7 @@ class Stap:
             hidden = self._inferences[self._active].predict()
             logits = self._model.head(hidden)
         if self._evidence is not None:
-            return self._fuse(self._evidence, hidden, logits, at)[0][:k]
+            return self._answer(self._evidence, hidden, logits, at)[0][:k]
         used = np.flatnonzero(self._used)
         share = _softmax(logits.numpy()[used].astype(np.float64))
         best = np.argsort(-share, kind="stable")[:k]
@@ -147,12 +151,33 @@ class Stap:
             return 1.0
         with torch.inference_mode():
             hidden = self._inferences[self._active].predict()
-            return self._fuse(self._evidence, hidden, self._model.head(hidden))[1]
+            return self._answer(self._evidence, hidden, self._model.head(hidden), None)[1]
+
+    def _answer(self, evidence: Evidence, hidden: Tensor, logits: Tensor, at: Moment | None) -> tuple[Ranking, float]:
+        """Every app that may come with its probability, best first; and that of a first-ever app."""
+        order, share, unseen = self._fuse(evidence, hidden, logits, at)
+        if at is not None:
+            blend, rank = evidence.launch(at)[order], np.array([evidence.recency(code) for code in order], float)
+            share = (1.0 - unseen) * self._word.correct(share / (1.0 - unseen), blend, rank, evidence.paused(at))
+        best = np.argsort(-share, kind="stable")
+        return [(evidence.names[order[place]], float(share[place])) for place in best], unseen
+
+    def _learn_launch(self, evidence: Evidence, event: Event) -> None:
+        """Before a launch is taken in: what would have been said of it, and what that teaches the last word."""
+        if event.app not in evidence.names or not evidence.is_launch(event):
+            return
+        at = Moment(event.minutes, event.hour)
+        with torch.inference_mode():
+            hidden = self._inferences[self._active].predict()
+            order, share, unseen = self._fuse(evidence, hidden, self._model.head(hidden), at)
+        blend, rank = evidence.launch(at)[order], np.array([evidence.recency(code) for code in order], float)
+        chosen = order.index(evidence.names.index(event.app))
+        self._word.learn(share / (1.0 - unseen), blend, rank, evidence.paused(at), chosen)
 
     def _fuse(
-        self, evidence: Evidence, hidden: Tensor, logits: Tensor, at: Moment | None = None
-    ) -> tuple[Ranking, float]:
-        """Every app that may come with its probability, best first; and that of a first-ever app."""
+        self, evidence: Evidence, hidden: Tensor, logits: Tensor, at: Moment | None
+    ) -> tuple[list[int], NDArray[np.float64], float]:
+        """Codes of the apps that may come, likeliest first by the model; their shares; that of a first-ever app."""
         fusion = self._model.evidence
         assert fusion is not None
         probability = evidence.probability() if at is None else evidence.launch(at)
@@ -172,7 +197,7 @@ class Stap:
         score[:CANDIDATES] = fused[:-1][:CANDIDATES]
         share = _softmax(np.append(score, fused[-1]))
         best = np.argsort(-share[:-1], kind="stable")
-        return [(evidence.names[order[place]], float(share[place])) for place in best], float(share[-1])
+        return [order[place] for place in best], share[:-1][best], float(share[-1])
 
 
 def _softmax(score: NDArray[np.float64]) -> NDArray[np.float64]:
