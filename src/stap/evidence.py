@@ -13,7 +13,8 @@ CANDIDATES = 64  # the likeliest by the blend, which the evidence head weighs; f
 COMPARED = 24  # of these, the likeliest: what every candidate is compared with, in training and after
 
 EXPERTS = ("fast", "slow", "order 1", "order 2", "order 3", "minutes", "day", "hour", "stay")
-CUES = ("order 5", "skip", "session start", "two hours", "recent", "pause", "waking")
+CUES = ("order 5", "skip", "session start", "two hours", "recent")
+LAUNCH_CUES = ("pause", "waking")
 
 STATISTICS = (  # of every app
     "blend",
@@ -23,11 +24,20 @@ STATISTICS = (  # of every app
     *(f"last {MINUTE_HALF_LIVES[i]:g} minutes" for i in (1, 2, 4)),
     *CUES,
     *("idle minutes", "idle usages", "rank", "rank share", "rank share after", "overdue minutes", "overdue usages"),
-    *("in session", "session starts", "count", "age", "stay length", "mean gap", "rare", "again"),
+    *("in session", "session starts", "count", "age", "stay length", "mean gap", "rare"),
+    *LAUNCH_CUES,
+    "again",
 )
 MOMENT = (  # of now
     *("open", "gap", "stay", "sin hour", "cos hour", "usages", "apps", "session usages", "entropy", "confidence"),
     *("alternation", "fresh share", "session start", "current count", "surprise", "mean surprise"),
-    *("asked", "launching", "pause", "paused", "return"),
     *("fresh", "rank 1", "rank 2", "rank 3", "rank 4", "rank 5", "rank 6-7", "rank 8-10", "rank 11-14", "rank 15+"),
+    *("asked", "launching", "pause", "paused", "return"),
 )
+
+
+def counts(launches: bool) -> tuple[int, int]:
+    """How many statistics and values of the moment a model has; what launches added stands at the end of both."""
+    if launches:
+        return len(STATISTICS), len(MOMENT)
+    return STATISTICS.index(LAUNCH_CUES[0]), MOMENT.index("asked")

@@ -19,7 +19,7 @@ from stap.model.transformer import Transformer
 def test_evaluate_prints_a_table_and_writes_the_json(log: Path, tmp_path: Path) -> None:
     """Mail Chat Mail: two labels; after Mail nothing else is known (miss), after Chat it is back to Mail (hit)."""
     scores = tmp_path / "scores.json"
-    done = stap("evaluate", log, "--predictors", "mru,previous", "--protocol", "stream", "--json", scores)
+    done = stap("evaluate", log, "--predictors", "mru,previous", "--json", scores)
     assert done.returncode == 0, done.stderr
     assert "previous" in done.stdout
     result = json.loads(scores.read_text())
@@ -39,7 +39,7 @@ def test_launches_are_asked_when_they_come(tmp_path: Path) -> None:
         for app, hour, minute in rows
     ]
     path.write_text("user,app,start,end\n" + "\n".join(lines) + "\n")
-    done = stap("evaluate", path, "--predictors", "again,mru,blend", "--json", scores)
+    done = stap("evaluate", path, "--predictors", "again,mru,blend", "--protocol", "launch", "--json", scores)
     assert done.returncode == 0, done.stderr
     entry = json.loads(scores.read_text())["predictors"]["again"]
     assert [entry[part]["n"] for part in ("pooled", "pause", "at_once", "foreseen")] == [3, 2, 1, 3]
@@ -95,7 +95,7 @@ def test_demo_shows_a_ranking_and_the_table() -> None:
     done = stap("demo")
     assert done.returncode == 0, done.stderr
     assert "next?" in done.stdout
-    for name in ("mfu", "again", "markov", "ppm", "blend", "kvaesitso", "stap"):
+    for name in ("mfu", "mru", "previous", "markov", "ppm", "blend", "stap"):
         assert f"\n{name} " in done.stdout
     assert "`stap` predicts" in done.stdout
 
@@ -179,7 +179,7 @@ def test_the_json_says_what_was_measured_with_what(tmp_path: Path) -> None:
     result = json.loads(scores.read_text())
     assert result["logs"] == [str(log)]
     assert result["model"] == {"file": str(model), "sha256": sha256(model.read_bytes()).hexdigest()[:16]}
-    assert (result["ranker"], result["protocol"], result["context"]) == (None, "launch", None)
+    assert (result["ranker"], result["protocol"], result["context"]) == (None, "stream", None)
     assert (result["seed"], result["version"]) == (7, __version__)
     assert call("evaluate", log, "--predictors", "mru", "--json", scores).exit_code == 0
     assert json.loads(scores.read_text())["model"] is None, "none took part"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,10 @@ def questions(event: Event) -> list[Moment | None]:
     return [None, WHENEVER, *(Moment(minutes, minutes % 1440 / 60) for minutes in later)]
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return saved(sharp(EVIDENT), tmp_path)
+@pytest.fixture(params=[False, True], ids=["knows no launches", "knows launches"])
+def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A model whose head knows launches, and one of before: the habit of returning speaks for that."""
+    return saved(sharp(replace(EVIDENT, launches=request.param)), tmp_path)
 
 
 def predictor(path: Path, seed: int = 7) -> EnginePredictor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from stap.errors import BadInput
-from stap.evidence import COMPARED, MOMENT, RANKS, STATISTICS
+from stap.evidence import COMPARED, RANKS, STATISTICS, counts
 from stap.model.config import CANDIDATE_HEAD, ModelConfig
 from stap.model.fusion import NEVER, Comparison, Fusion
 
@@ -37,7 +37,7 @@ def candidates(n: int, k: int) -> dict[str, Tensor]:
 def scores(fusion: Fusion, of: dict[str, Tensor]) -> Tensor:
     torch.manual_seed(2)
     n = len(of["present"])
-    scored: Tensor = fusion(torch.randn(n, CONFIG.dim), torch.randn(n, len(MOMENT)), **of)
+    scored: Tensor = fusion(torch.randn(n, CONFIG.dim), torch.randn(n, counts(False)[1]), **of)
     return scored.detach()
 
 

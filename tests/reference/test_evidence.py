@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stap import _engine, prior
-from stap.events import CLOSE, OPEN, Event
+from stap.events import CLOSE, OPEN, WHENEVER, Event, Moment
 from stap.evidence import MOMENT, STATISTICS
 from stap.predictors.blend import Blend
 from stap.reference import evidence as definition
@@ -113,3 +113,26 @@ def test_more_apps_than_places_forgets_the_one_unused_for_longest() -> None:
     assert len(names) == 1023
     assert set(names) == {f"app {i}" for i in range(1500 - 1023, 1500)}
     assert np.isfinite(statistics).all()
+
+
+def test_asked_at_a_moment_both_say_the_same() -> None:
+    """Launches at once and after pauses, apps opened again, closes that are missing; asked now, later and whenever."""
+    rng, now, app = np.random.default_rng(3), 1e6, "a"
+    python, native = definition.Evidence(), _engine.Evidence()
+    for launch in range(260):
+        app = str(rng.choice(list("abcdefghijklmnop"))) if rng.random() < 0.7 else app
+        now += float(
+            rng.choice([0.01, 0.3, 2.0, 7.0, 50.0, 400.0, 50_000.0], p=[0.3, 0.2, 0.15, 0.15, 0.1, 0.08, 0.02])
+        )
+        for action, later in ((OPEN, 0.0), (CLOSE, 0.5))[: 1 + (rng.random() < 0.9)]:
+            event = Event(app, action, now + later, (now + later) % 1440 / 60)
+            python.observe(event)
+            native.observe(*event)
+        for at in (WHENEVER, Moment(now + float(rng.choice([0.6, 30.0, 9e4])), float(rng.uniform(0, 24)))):
+            if launch % 4:
+                continue
+            names, statistics, _, moment = native.at(EVERY, *at)
+            assert sorted(names) == sorted(python.names)
+            codes = [python.names.index(name) for name in names]
+            np.testing.assert_allclose(statistics, python.statistics(at)[codes], rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(moment, python.moment(at), rtol=1e-4, atol=1e-4)

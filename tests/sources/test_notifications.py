@@ -122,7 +122,8 @@ def test_the_command_writes_launches_and_notifications_of_those_asked_for(tmp_pa
     path = write(tmp_path, PLAIN + PLAIN.split("\n", 1)[1].replace("u,", "v,"), "all.csv")
     usage.notifications_of(path).write_text("user,app,time\nu,Mail,2024-05-01 08:00:30\nv,Chat,2024-05-01 08:00:31\n")
     command = [sys.executable, "-m", "stap", "import", str(path), "-o", str(tmp_path / "v.parquet"), "--users", "v"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    apart = [*command, "--merge-gap", "60"]
+    done = subprocess.run(apart, capture_output=True, text=True, timeout=120)
     assert "2 launches and 1 notifications of 1 user" in done.stdout
     assert pl.read_parquet(tmp_path / "v.notifications.parquet")["app"].to_list() == ["Chat"]
     merged = subprocess.run([*command, "--merge-gap", "all"], capture_output=True, text=True, timeout=120)

@@ -27,9 +27,9 @@ void set(Config& config, const std::string& name, const Json& value) {
         config.*real->field = value.number();
         if (!(value.number() > real->above && value.number() < real->below))
             bad(name + " is " + value.text + ", out of range");
-    } else if (name == "query_key_norm") {
-        if (value.kind != Json::kBool) bad("query_key_norm is neither true nor false");
-        config.query_key_norm = value.flag;
+    } else if (name == "query_key_norm" || name == "launches") {
+        if (value.kind != Json::kBool) bad(name + " is neither true nor false");
+        (name == "launches" ? config.launches : config.query_key_norm) = value.flag;
     } else {
         bad("unknown setting \"" + name.substr(0, 80) + "\"");
     }
@@ -49,6 +49,7 @@ Config config_from_json(const Json& json) {
         bad("ordinal_heads is " + std::to_string(config.ordinal_heads) + " of " + std::to_string(config.heads) +
             " heads");
     if (config.candidate_heads && !config.evidence) bad("candidate_heads without an evidence head");
+    if (config.launches && !config.evidence) bad("launches without an evidence head");
     return config;
 }
 
@@ -72,7 +73,7 @@ std::vector<TensorShape> config_tensors(const Config& config) {
     }
     add("", {{"norm.weight", {d}}, {"head.weight", {v, d}, true}});
     if (!config.evidence) return tensors;
-    const uint64_t f = kStatistics, m = kMomentValues, w = config.evidence, state = d + m;
+    const uint64_t f = config.statistics(), m = config.moments(), w = config.evidence, state = d + m;
     const uint64_t inside = uint64_t(config.candidate_heads) * kCandidateHead;
     if (inside) add("evidence.compare.", {{"qkv.weight", {3 * inside, w}}, {"out.weight", {w, inside}}});
     // (What these files call the context is the moment: see docs/format.md.)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "files/json.h"
+#include "person/statistics.h"
 
 namespace stap {
 
@@ -27,7 +28,11 @@ struct Config {
     uint32_t evidence = 0;         // width of the evidence head; 0: none
     uint32_t candidate_heads = 0;  // by which its candidates are compared with each other; 0: they are not
 
-    uint32_t head_dim() const { return dim / heads; }  // D
+    bool launches = false;  // the evidence head knows launches: its lists have at the end what these added
+
+    uint32_t statistics() const { return launches ? kStatistics : kStatisticsBefore; }   // F
+    uint32_t moments() const { return launches ? kMomentValues : kMomentValuesBefore; }  // M
+    uint32_t head_dim() const { return dim / heads; }                                    // D
 };
 
 // The settings that are numbers and their ranges: far above anything useful, far below what exhausts memory.

@@ -230,9 +230,10 @@ std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
     auto model = std::make_shared<Model>();
     model->config = c;
     model->sizes = s;
-    const double facts[] = {double(c.vocabulary),    double(c.dim),      double(c.layers), double(c.heads),
-                            double(c.hidden),        c.time_base,        c.norm_eps,       double(c.query_key_norm),
-                            double(c.ordinal_heads), double(c.evidence), double(wanted)};
+    const double facts[] = {
+        double(c.vocabulary), double(c.dim), double(c.layers),         double(c.heads),    double(c.hidden),
+        c.time_base,          c.norm_eps,    double(c.query_key_norm), double(c.launches), double(c.ordinal_heads),
+        double(c.evidence),   double(wanted)};
     model->fingerprint = hash_bytes(facts, sizeof facts, 0);
     Loader loader(source, file, *model);
     load_embeddings(loader, *model);

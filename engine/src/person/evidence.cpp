@@ -179,7 +179,7 @@ void Evidence::statistics(const Outlook& now, uint32_t place, float* out) const 
         out[kStatisticLast8Usages + i] = log_share(by_usage / total);
         out[kStatisticLast30Minutes + i] = log_share(by_minute / now.minute_totals[i]);
     }
-    for (uint32_t kind = 0; kind < kKinds; ++kind)
+    for (uint32_t kind = 0; kind < kPause; ++kind)
         out[kStatisticOrder5 + kind] = log_share(now.cue_share[kind * n + place]);
     out[kStatisticIdleMinutes] = float(std::log(idle + 0.1));
     out[kStatisticIdleUsages] = float(std::log1p(idle_usages));
@@ -195,6 +195,8 @@ void Evidence::statistics(const Outlook& now, uint32_t place, float* out) const 
     out[kStatisticStayLength] = float(app.log_minutes / count);
     out[kStatisticMeanGap] = float(gap_minutes);
     out[kStatisticRare] = count <= 2;
+    out[kStatisticPause] = log_share(now.cue_share[kPause * n + place]);
+    out[kStatisticWaking] = log_share(now.cue_share[kWaking * n + place]);
     out[kStatisticAgain] = blended.rank == 0 ? float(now.again) : 0.0f;
 }
 

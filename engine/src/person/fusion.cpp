@@ -23,12 +23,12 @@ void FusionState::score(const Kernels& kernels, const Evidence& evidence, const 
     float moment[kMomentValues];
     evidence.moment(outlook, moment);
     std::copy(hidden, hidden + d, state_.get());
-    fusion_.moment.apply(moment, kMomentValues, state_.get() + d);
+    fusion_.moment.apply(moment, config_.moments(), state_.get() + d);
     kernels.matmul(gate_.get(), kF, state_.get(), s_, 1, fusion_.gate.view, scratch);
     kernels.matmul(shift_.get(), w_, state_.get(), s_, 1, fusion_.state.view, scratch);
     kernels.matmul(out_.get(), kPad, state_.get(), s_, 1, fusion_.unseen.view, scratch);
     const double unseen_score = double(out_[0]) + fusion_.unseen_bias;
-    for (uint32_t i = 0; i < kStatistics; ++i) gate_[i] += fusion_.gate_bias[i];
+    for (uint32_t i = 0; i < config_.statistics(); ++i) gate_[i] += fusion_.gate_bias[i];
     for (uint32_t i = 0; i < config_.evidence; ++i) shift_[i] += fusion_.statistics_bias[i];
 
     const Blend& blend = evidence.blend();
@@ -78,6 +78,20 @@ void FusionState::list_ranking() {
     }
 }
 
+// The ranking is of other apps than the current one: it gets the share that the habit of returning gives it.
+void FusionState::include_current(const Evidence& evidence, const Outlook& outlook, const Phi& phi) {
+    const Blend& blend = evidence.blend();
+    const uint32_t current = blend.recency[0];
+    const double again = outlook.probability[current];
+    for (Scored& scored : ranking) scored.probability *= 1 - again;
+    unseen *= 1 - again;
+    const auto entry = phi.index.find(blend.apps[current].name);
+    ranking.push_back({current, entry == phi.index.end() ? STAP_NO_INDEX : entry->second, again});
+    places_.push_back(current);
+    score_.push_back(0);
+    sort();
+}
+
 void FusionState::correct(const Blend& blend, const Outlook& outlook, LastWord& word) {
     list_ranking();
     word.correct(blend, outlook, places_, 1 - unseen, score_);
@@ -97,7 +111,7 @@ void FusionState::weigh(const Kernels& kernels, const Evidence& evidence, const 
     for (uint32_t i = 0; i < n; ++i) {
         float statistics[kStatistics];
         evidence.statistics(outlook, places_[i], statistics);
-        fusion_.statistic.apply(statistics, kStatistics, statistics_.get() + size_t(i) * kF);
+        fusion_.statistic.apply(statistics, config_.statistics(), statistics_.get() + size_t(i) * kF);
     }
     kernels.matmul(first_.get(), w_, statistics_.get(), kF, n, fusion_.statistics.view, scratch);
     for (uint32_t i = 0; i < n; ++i) {
@@ -117,7 +131,8 @@ void FusionState::weigh(const Kernels& kernels, const Evidence& evidence, const 
     kernels.matmul(out_.get(), kPad, second_.get(), w_, n, fusion_.out.view, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         score_[i] = out_[size_t(i) * kPad];
-        for (uint32_t k = 0; k < kStatistics; ++k) score_[i] += double(gate_[k]) * statistics_[size_t(i) * kF + k];
+        for (uint32_t k = 0; k < config_.statistics(); ++k)
+            score_[i] += double(gate_[k]) * statistics_[size_t(i) * kF + k];
     }
 }
 

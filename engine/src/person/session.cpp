@@ -134,7 +134,10 @@ void Session::fuse_at(const Asked& asked) {
     const float* logit = logits();
     fused = 0;  // `fusion` answers for another question now
     evidence->look(asked, outlook);
-    fusion->score(*kernels, *evidence, outlook, phi, state.hidden.get(), logit, state.whole.get());
+    const bool knows = model->config.launches;
+    const Outlook& seen = knows ? outlook : evidence->now();
+    fusion->score(*kernels, *evidence, seen, phi, state.hidden.get(), logit, state.whole.get());
+    if (!knows) fusion->include_current(*evidence, outlook, phi);
 }
 
 // Before a launch is taken in: what would have been said of it, and what that teaches the last word.

@@ -30,7 +30,7 @@ def evaluate_(
     predictors: Names = None,
     model: Model = None,
     ranker: Ranker = None,
-    protocol: Annotated[Literal["launch", "stream", "paper"], typer.Option(help="See docs/protocol.md.")] = "launch",
+    protocol: Annotated[Literal["launch", "stream", "paper"], typer.Option(help="See docs/protocol.md.")] = "stream",
     context: Annotated[
         int | None, typer.Option(min=2, help="Events in a window of the paper protocol, if not the model's own L.")
     ] = None,
@@ -125,7 +125,7 @@ def demo(
     Example: `stap demo --seconds 3`
     """
     corpus = merged(sources.read([DEMO_LOG]).table)
-    makers = {name: registry.maker(name, model) for name in registry.USUAL["launch"]}
+    makers = {name: registry.maker(name, model) for name in registry.USUAL["stream"]}
     with terminal.progress("replaying", len(corpus.app)) as tick:
         played = list(frames(corpus, 0, fresh(makers["stap"], corpus.users[0]), tick=tick))
     terminal.out.print(
@@ -133,6 +133,6 @@ def demo(
     )
     charts.replay(played, seconds)
     with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
-        result = evaluate.run(corpus, makers, "launch", evaluate.Terms(), tick)
+        result = evaluate.run(corpus, makers, "stream", evaluate.Terms(), tick)
     terminal.out.print(tables.evaluation(result))
     terminal.out.print("Your own log: [bold]stap evaluate FILE[/] (docs: README.md)")

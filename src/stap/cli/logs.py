@@ -28,9 +28,10 @@ def import_(
     merge_gap: Annotated[
         str,
         typer.Option(
-            metavar="SECONDS|all", help="An app back sooner is the same launch; `all`: however late, the paper's rule."
+            metavar="SECONDS|all",
+            help="An app that is back sooner is the same launch; `all`: whenever, the paper's rule.",
         ),
-    ] = "60",
+    ] = "all",
     as_user: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="All of it is one person's, called NAME from now on.")
     ] = None,

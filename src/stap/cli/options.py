@@ -64,7 +64,7 @@ class Reader:
 
     def people(self, logs: Sequence[str]) -> Corpus:
         """Merged usages: the paper's rule."""
-        return merged(self(logs).table)
+        return merged(self(logs, merge_gap=None).table)
 
     def launches(self, logs: Sequence[str]) -> Corpus:
         return from_table(self(logs).table)

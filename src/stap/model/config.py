@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from stap.errors import BadInput
-from stap.evidence import MOMENT, RANKS, STATISTICS
+from stap.evidence import RANKS, counts
 from stap.windows import CONTEXT, VOCABULARY
 
 LARGEST = {  # far above anything useful, far below what a forged header needs to exhaust memory
@@ -42,6 +42,7 @@ class ModelConfig:
     query_key_norm: bool = False  # RMSNorm on every head's queries and keys: leaves the plateau sooner, at higher rates
     ordinal_heads: int = 0  # the last so many heads turn by the event's index instead of its time
     evidence: int = 0  # width of the evidence head; 0: none
+    launches: bool = False  # the evidence head knows launches: the current app, and when somebody asks
     candidate_heads: int = 0  # by which its candidates are compared with each other; 0: they are not
 
     def __post_init__(self) -> None:
@@ -54,6 +55,8 @@ class ModelConfig:
             least = 0 if name in ("evidence", "candidate_heads") else 1
             if not least <= getattr(self, name) <= most:
                 raise _bad(f"{name} is {getattr(self, name)}, outside {least}..{most}")
+        if self.launches and not self.evidence:
+            raise _bad("launches without an evidence head")
         if self.dim % (2 * self.heads):
             raise _bad(f"dim {self.dim} does not give {self.heads} heads an even number of values each")
         if self.context % 2:
@@ -96,7 +99,7 @@ class ModelConfig:
         return shapes
 
     def _evidence_tensors(self) -> dict[str, tuple[int, ...]]:
-        f, c, w = len(STATISTICS), len(MOMENT), self.evidence
+        (f, c), w = counts(self.launches), self.evidence
         state, inside = self.dim + c, self.candidate_heads * CANDIDATE_HEAD
         compare = {"compare.qkv.weight": (3 * inside, w), "compare.out.weight": (w, inside)}
         return {

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from stap.evidence import COMPARED, MOMENT, RANKS, STATISTICS
+from stap.evidence import COMPARED, RANKS, counts
 from stap.model.config import CANDIDATE_HEAD, ModelConfig
 
 CLIP = 5.0  # standard deviations: beyond what training saw, further makes no difference
@@ -56,7 +56,7 @@ class Fusion(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        statistics, values, width = len(STATISTICS), len(MOMENT), config.evidence
+        (statistics, values), width = counts(config.launches), config.evidence
         state = config.dim + values
         for name, size in (("statistic", statistics), ("context", values)):  # (as the file calls the moment)
             self.register_buffer(f"{name}_mean", torch.zeros(size))
@@ -76,6 +76,7 @@ class Fusion(nn.Module):
         nn.init.constant_(self.unseen.bias, -3.0)
 
     def normal_moment(self, moment: Tensor) -> Tensor:
+        moment = moment[..., : len(self.context_mean)]
         return ((moment - self.context_mean) * self.context_scale).clamp(-CLIP, CLIP)
 
     def forward(
@@ -85,6 +86,7 @@ class Fusion(nn.Module):
 
         The likeliest candidates by the blend come first.
         """
+        statistics = statistics[..., : len(self.statistic_mean)]
         f = ((statistics - self.statistic_mean) * self.statistic_scale).clamp(-CLIP, CLIP)
         state = torch.cat([hidden, moment], dim=-1)
         x = F.silu(self.statistics(f) + self.rank(rank.clamp(max=RANKS - 1)) + self.state(state)[:, None])

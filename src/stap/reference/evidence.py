@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stap.events import AT_ONCE, Event, Floats, Moment
-from stap.evidence import CUES, EXPERTS, MINUTE_HALF_LIVES, RANKS, STATISTICS, USAGE_HALF_LIVES
+from stap.evidence import CUES, EXPERTS, LAUNCH_CUES, MINUTE_HALF_LIVES, RANKS, STATISTICS, USAGE_HALF_LIVES
 from stap.predictors.again import length_of, log_odds
 from stap.predictors.blend import Blend
 from stap.predictors.cues import Cue, Cues
@@ -119,7 +119,7 @@ class Evidence(Blend):
         self._mean_surprise = 0.95 * self._mean_surprise + 0.05 * self._surprise
 
     def _keys(self, hour: float, at: Moment | None) -> list[Cue | None]:
-        """The cue of each kind that holds, in the order of CUES; None where nothing is known of it."""
+        """The cue of each kind that holds, in the order of CUES and LAUNCH_CUES; None where nothing is known."""
         past = self._longer
         pause = None if at is None or at.whenever else length_of(self._pause(at.minutes))
         return [
@@ -176,7 +176,7 @@ class Evidence(Blend):
         shares = experts / np.where(np.isin(EXPERTS, ("minutes", "day")), experts.sum(axis=1), 1.0)[:, None]
         frequency, order_1 = experts[:2].mean(axis=0), experts[EXPERTS.index("order 1")]
         priors = [experts[EXPERTS.index("order 3")], frequency, order_1, order_1, frequency, order_1, frequency]
-        tables = [self._recent if kind == "recent" else self._others for kind in CUES]
+        tables = [self._recent if kind == "recent" else self._others for kind in (*CUES, *LAUNCH_CUES)]
         others = [
             prior if key is None else table.sharpen(prior, key)
             for prior, key, table in zip(priors, self._keys(now.hour, at), tables, strict=True)
@@ -199,7 +199,7 @@ class Evidence(Blend):
                 _log(app.count / self._usages),
                 *(_log(by_usage[code, i] / by_usage[:, i].sum()) for i in (1, 2, 3)),
                 *(_log(by_minute[code, i] / by_minute[:, i].sum()) for i in (1, 2, 4)),
-                *(_log(share[code]) for share in others),
+                *(_log(share[code]) for share in others[: len(CUES)]),
                 math.log(idle + 0.1),
                 math.log1p(idle_usages),
                 math.log1p(rank),
@@ -214,6 +214,7 @@ class Evidence(Blend):
                 app.log_minutes / app.count,
                 mean_gap,
                 float(app.count <= 2),
+                *(_log(share[code]) for share in others[len(CUES) :]),
                 now.again if rank == 0 else 0.0,
             ]
         return rows
@@ -253,12 +254,12 @@ class Evidence(Blend):
                 math.log1p(self.apps[self.current].count),
                 self._surprise,
                 self._mean_surprise,
+                *rank,
                 float(at is not None),
                 float(launching),
                 math.log(pause + 0.1),
                 float(pause > AT_ONCE),
                 now.again,
-                *rank,
             ]
         )
 

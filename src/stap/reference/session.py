@@ -162,6 +162,16 @@ class Stap:
         best = np.argsort(-share, kind="stable")
         return [(evidence.names[order[place]], float(share[place])) for place in best], unseen
 
+    def _include_current(
+        self, evidence: Evidence, at: Moment, order: list[int], share: NDArray[np.float64], unseen: float
+    ) -> tuple[list[int], NDArray[np.float64], float]:
+        """A ranking of other apps than the current one, which gets the share that the habit of returning gives it."""
+        again = evidence.launch(at)[evidence.current]
+        share = np.append(share * (1.0 - again), again)
+        best = np.argsort(-share, kind="stable")
+        codes = [*order, evidence.current]
+        return [codes[place] for place in best], share[best], unseen * (1.0 - again)
+
     def _learn_launch(self, evidence: Evidence, event: Event) -> None:
         """Before a launch is taken in: what would have been said of it, and what that teaches the last word."""
         if event.app not in evidence.names or not evidence.is_launch(event):
@@ -180,6 +190,8 @@ class Stap:
         """Codes of the apps that may come, likeliest first by the model; their shares; that of a first-ever app."""
         fusion = self._model.evidence
         assert fusion is not None
+        if at is not None and not self._model.config.launches:
+            return self._include_current(evidence, at, *self._fuse(evidence, hidden, logits, None))
         probability = evidence.probability() if at is None else evidence.launch(at)
         order = np.argsort(-probability, kind="stable").tolist()
         if at is None:

@@ -28,7 +28,7 @@ class Mix:
     view_share: float = 0.5  # of the times somebody comes up, it is as another logger saw them, where that is given
     augmented: float = 0.5  # of the real logs change every time they come up
     interrupted: float = 0.4  # of the changed logs have other apps come up in the middle of usages
-    launches: float = 0.6  # of the real logs come up as launches, the others as merged usages
+    launches: float = 0.0  # of the real logs come up as launches, the others as merged usages
     instants: float = 0.25  # of the real logs come up without closes: so some loggers and most launchers see a person
     real: bool = True
     transformer: bool = True  # False: the evidence head sees the evidence and the moment only

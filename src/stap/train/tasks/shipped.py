@@ -190,6 +190,7 @@ class Shipped(Task):
 
 
 def _normalise(model: Transformer, what: str, values: np.ndarray, least: float) -> None:
+    values = values[:, : len(getattr(model.evidence, f"{what}_mean"))]
     mean, deviation = values.mean(axis=0), values.std(axis=0) + least
     getattr(model.evidence, f"{what}_mean").copy_(torch.from_numpy(mean))
     getattr(model.evidence, f"{what}_scale").copy_(torch.from_numpy(1.0 / deviation))
