@@ -44,16 +44,14 @@ class Population:
         # Of every person: as logged and, where there is one, the other view.
         self.logs = [[usages, again[user]] if user in again else [usages] for user, usages in everybody]
         # What is asked most often, computed once: of every person and view, merged usages and launches.
-        self._plain = [
-            [
-                [
-                    (tidy(usages), tabulate(tidy(usages), np.random.default_rng([self.seed, person]))),
-                    (usages, tabulate(usages, np.random.default_rng([self.seed, person]), LAUNCHES)),
-                ]
-                for usages in views
-            ]
-            for person, views in enumerate(self.logs)
-        ]
+        self._plain = [[self._both(person, usages) for usages in views] for person, views in enumerate(self.logs)]
+
+    def _both(self, person: int, usages: Usages) -> list[tuple[Usages, Table]]:
+        merged = tidy(usages)
+        both = [(merged, tabulate(merged, np.random.default_rng([self.seed, person])))]
+        if self.mix.launches:
+            both.append((usages, tabulate(usages, np.random.default_rng([self.seed, person]), LAUNCHES)))
+        return both
 
     def round(self, number: int, mixed: bool, rng: Random) -> list[Member]:
         """Who comes up in a round; `mixed`: with real people."""
