@@ -72,6 +72,8 @@ void FusionState::sort() {
 
 // places_ and score_: the ranking's, with its probabilities.
 void FusionState::list_ranking() {
+    places_.resize(ranking.size());
+    score_.resize(ranking.size());
     for (size_t i = 0; i < ranking.size(); ++i) {
         places_[i] = ranking[i].place;
         score_[i] = ranking[i].probability;
@@ -83,13 +85,18 @@ void FusionState::include_current(const Evidence& evidence, const Outlook& outlo
     const Blend& blend = evidence.blend();
     const uint32_t current = blend.recency[0];
     const double again = outlook.probability[current];
+    aside_ = ranking;
+    unseen_aside_ = unseen;
     for (Scored& scored : ranking) scored.probability *= 1 - again;
     unseen *= 1 - again;
     const auto entry = phi.index.find(blend.apps[current].name);
     ranking.push_back({current, entry == phi.index.end() ? STAP_NO_INDEX : entry->second, again});
-    places_.push_back(current);
-    score_.push_back(0);
     sort();
+}
+
+void FusionState::leave_current_out() {
+    ranking.swap(aside_);
+    unseen = unseen_aside_;
 }
 
 void FusionState::correct(const Blend& blend, const Outlook& outlook, LastWord& word) {

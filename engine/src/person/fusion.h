@@ -28,7 +28,9 @@ struct FusionState {
     // scratch: inputs of int8 matrices, as in RunState.
     void score(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, const Phi& phi,
                const float* hidden, const float* logits, int16_t* scratch);
-    void include_current(const Evidence& evidence, const Outlook& outlook, const Phi& phi);  // of a model that cannot
+    // Of a model that knows no launches: its ranking is put aside, gets the current app, and is as before again.
+    void include_current(const Evidence& evidence, const Outlook& outlook, const Phi& phi);
+    void leave_current_out();
     void correct(const Blend& blend, const Outlook& outlook, LastWord& word);  // then, of a launch: the last word
     void learn(const Blend& blend, const Outlook& outlook, LastWord& word, uint32_t chosen);
 
@@ -48,6 +50,8 @@ struct FusionState {
     const Fusion& fusion_;
     const uint32_t w_ = padded(config_.evidence), s_ = padded(config_.dim + config_.moments());
     const uint32_t inside_ = padded(config_.candidate_heads * kCandidateHead);  // H * D
+    std::vector<Scored> aside_;
+    double unseen_aside_ = 0;
     std::vector<uint32_t> places_;
     std::vector<double> score_;
     Buffer<float> state_ = floats(s_);                         // (S)

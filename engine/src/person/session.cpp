@@ -127,17 +127,27 @@ size_t Session::rank_at(const Asked& asked, size_t k, stap_candidate* best, doub
     fuse_at(asked);
     fusion->correct(evidence->blend(), outlook, word);
     unseen_share = fusion->unseen;
-    return copy_ranking(k, best);
+    const size_t count = copy_ranking(k, best);
+    answer_again();
+    return count;
 }
 
+// Until `answer_again`, `fusion` answers for this question. Where the head knows no launches, what it says of other
+// apps is computed once per event, however often it is asked.
 void Session::fuse_at(const Asked& asked) {
-    const float* logit = logits();
-    fused = 0;  // `fusion` answers for another question now
+    const float* logit = logits();  // first of all: it fails where nothing was observed
     evidence->look(asked, outlook);
-    const bool knows = model->config.launches;
-    const Outlook& seen = knows ? outlook : evidence->now();
-    fusion->score(*kernels, *evidence, seen, phi, state.hidden.get(), logit, state.whole.get());
-    if (!knows) fusion->include_current(*evidence, outlook, phi);
+    if (!model->config.launches) {
+        fuse();
+        fusion->include_current(*evidence, outlook, phi);
+        return;
+    }
+    fused = 0;
+    fusion->score(*kernels, *evidence, outlook, phi, state.hidden.get(), logit, state.whole.get());
+}
+
+void Session::answer_again() {
+    if (!model->config.launches) fusion->leave_current_out();
 }
 
 // Before a launch is taken in: what would have been said of it, and what that teaches the last word.
@@ -149,6 +159,7 @@ void Session::learn_launch(std::string_view app, double minutes, double hour) {
     try {
         fuse_at({Asked::kLaunch, minutes, hour});
         fusion->learn(blend, outlook, word, known->second);
+        answer_again();
     } catch (const Failure&) {  // weights that give no number teach nothing; who asks will hear of it
     }
     ranked = last;  // nobody has asked

@@ -49,6 +49,7 @@ struct Session {
    private:
     size_t copy_ranking(size_t k, stap_candidate* best) const;
     void fuse_at(const Asked& asked);
+    void answer_again();
     void learn_launch(std::string_view app, double minutes, double hour);
     size_t rank_logits(size_t k, stap_candidate* best);
     void fuse();
