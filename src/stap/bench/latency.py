@@ -199,28 +199,28 @@ def _draw(cpu: Floats, held: Longs, out: Path) -> None:
 
 def _lengths(model: EngineModel) -> dict[str, float]:
     """Median milliseconds with a full context of L events, for every L."""
-    found = {}
+    times = {}
     for length in LENGTHS:
         history = events(length)
         predictor = model.predictor(Settings(context=length))
         for event in history[:-20]:
             predictor.observe(event)
         _catch_up(predictor)
-        found[length] = float(np.median(Timed(predictor, history[-20:]).cpu))
-    slope, start = np.polyfit(list(found), list(found.values()), 1)
-    rows = [Figure(f"L = {length}", value, "ms") for length, value in found.items()]
+        times[length] = float(np.median(Timed(predictor, history[-20:]).cpu))
+    slope, start = np.polyfit(list(times), list(times.values()), 1)
+    rows = [Figure(f"L = {length}", value, "ms") for length, value in times.items()]
     rows += [Figure("slope", 1e3 * slope, "ms per 1,000 events"), Figure("at L = 0", start, "ms")]
     publish("latency with a full context of L events", rows)
-    return {str(length): value for length, value in found.items()} | {"slope": float(slope)}
+    return {str(length): value for length, value in times.items()} | {"slope": float(slope)}
 
 
 def _strategies(model: EngineModel, history: list[Event]) -> dict[str, dict[str, float]]:
-    found, rows = {}, []
+    times, rows = {}, []
     for strategy in STRATEGIES:
         predictor = model.predictor(Settings(strategy=strategy))  # type: ignore[arg-type]
         done = Timed(predictor, history[:EVENTS], HELP_EVERY)
-        found[strategy] = _quantiles(done.cpu) | {"idle": done.idle, "MB": megabytes(predictor)}
-        for name, value in found[strategy].items():
+        times[strategy] = _quantiles(done.cpu) | {"idle": done.idle, "MB": megabytes(predictor)}
+        for name, value in times[strategy].items():
             rows.append(Figure(f"{strategy}: {name}", value, "MB" if name == "MB" else "ms"))
     publish(f"strategies, {EVENTS:,} events", rows)
-    return found
+    return times

@@ -69,12 +69,12 @@ def people(
         groups["held out"] = by_people.held_out(read.people(data), runs)
     if zero_shot and model:
         groups["zero-shot"] = [by_people.Group(read.people(zero_shot), model_file(model), ranker)]
-    found = {title: by_people.run(members, anew, jobs) for title, members in groups.items()}
-    for title, figures in found.items():
+    results = {title: by_people.run(members, anew, jobs) for title, members in groups.items()}
+    for title, figures in results.items():
         terminal.out.print(tables.people(title, figures))
         if anew:
             terminal.out.print(tables.anew(f"{title}, anew every {anew} usages", figures["anew"]))
-    write_json(found, json)
+    write_json(results, json)
 
 
 @study.command("loggers")

@@ -56,31 +56,31 @@ def by_user(result: dict[str, Any], metric: str = "HR@1") -> Grid:
     return Grid(f"{metric} by user", ("user", *entries, "n"), rows)
 
 
-def people(title: str, found: dict[str, Any]) -> RenderableType:
+def people(title: str, figures: dict[str, Any]) -> RenderableType:
     """One group of `stap study people`: everything and the cold start, then the worst user and the calibration."""
-    worst = found["worst user"]
+    worst = figures["worst user"]
     lines = [
         f"worst user, HR@1: {worst['user']}, {worst['margin']:+.2f} points beside {worst['best classical']} "
         f"({worst['n']:,} usages)",
         *(
             f"calibration of stap, {what}: expected error {row['error']:.2f}, foretold {row['foretold']:.2f}, "
             f"came {row['came']:.2f}"
-            for what, row in found["calibration"].items()
+            for what, row in figures["calibration"].items()
         ),
     ]
-    scopes = [scope for scope in found if scope == "pooled" or scope.startswith("first ")]
-    grids = [_beside(f"{title}, {scope}: {found['users']} users", found[scope]) for scope in scopes]
+    scopes = [scope for scope in figures if scope == "pooled" or scope.startswith("first ")]
+    grids = [_beside(f"{title}, {scope}: {figures['users']} users", figures[scope]) for scope in scopes]
     return Group(*grids, *(Text(harmless(line)) for line in lines))
 
 
-def anew(title: str, found: dict[str, Any]) -> Grid:
+def anew(title: str, figures: dict[str, Any]) -> Grid:
     """The same people without a past, again and again."""
-    return _beside(f"{title}: {found['stretches']} stretches", found["pooled"])
+    return _beside(f"{title}: {figures['stretches']} stretches", figures["pooled"])
 
 
-def _beside(title: str, found: dict[str, Any]) -> Grid:
+def _beside(title: str, figures: dict[str, Any]) -> Grid:
     """Predictors, how far STAP is ahead of the others, and what nobody could have known."""
-    rows, margins = found["predictors"], found["margins"]
+    rows, margins = figures["predictors"], figures["margins"]
     ahead = [
         (label, *(f"{margins[metric][over]:+.2f}" for metric in NAMES))
         for over, label in (("over classical", "stap over the best classical"), ("over gbdt", "stap over gbdt"))
@@ -90,7 +90,7 @@ def _beside(title: str, found: dict[str, Any]) -> Grid:
         f"{title}, {rows['stap']['n']:,} predictions, stream protocol, percent",
         ("predictor", *NAMES),
         [*_scores(rows), *ahead],
-        caption="; ".join(f"{label}: {value:.2f}" for label, value in found["oracle"].items()) + "\n",
+        caption="; ".join(f"{label}: {value:.2f}" for label, value in figures["oracle"].items()) + "\n",
     )
 
 
@@ -130,10 +130,10 @@ def comparison(summary: dict[str, Any]) -> Grid:
     )
 
 
-def proof(found: Any) -> Grid:
+def proof(figures: Any) -> Grid:
     """What adapting gave on the held-back tail (`train.adapt.Proof`)."""
     rows = [
-        ("log loss", f"{found.loss_before:.4f}", f"{found.loss_after:.4f} ± {found.error:.4f}"),
-        ("HR@1", f"{found.hits_before:.2f}", f"{found.hits_after:.2f}"),
+        ("log loss", f"{figures.loss_before:.4f}", f"{figures.loss_after:.4f} ± {figures.error:.4f}"),
+        ("HR@1", f"{figures.hits_before:.2f}", f"{figures.hits_after:.2f}"),
     ]
-    return Grid(f"held-back tail, {found.positions:,} predictions", ("", "before", "after"), rows)
+    return Grid(f"held-back tail, {figures.positions:,} predictions", ("", "before", "after"), rows)

@@ -71,11 +71,11 @@ class Cues:
 
         This is PPM's escape: as many virtual visits go to the prior as there are different successors.
         """
-        found = self._young.get(cue) or self._old.get(cue)
-        if found is None:
+        followers = self._young.get(cue) or self._old.get(cue)
+        if followers is None:
             return prior
-        escape = len(found.weights) * found.unit
+        escape = len(followers.weights) * followers.unit
         share: Floats = prior * escape
-        share[list(found.weights)] += list(found.weights.values())
-        share /= escape + found.total
+        share[list(followers.weights)] += list(followers.weights.values())
+        share /= escape + followers.total
         return share

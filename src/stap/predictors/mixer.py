@@ -46,5 +46,5 @@ class Mixer:
         surprise = -probability[latest]
         if chosen in latest:
             surprise[latest.index(chosen)] += 1.0
-        for one in self._sets:
-            self.biases[one, : len(latest)] += BIAS_RATE * surprise
+        for number in self._sets:
+            self.biases[number, : len(latest)] += BIAS_RATE * surprise

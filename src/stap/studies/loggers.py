@@ -60,12 +60,12 @@ def seen_by(corpus: Corpus, logger: Logger) -> Corpus:
 
 def run(corpus: Corpus, model: Path | None = None) -> dict[str, Any]:
     makers = {name: maker(name, model) for name in (*RIVALS, "stap")}
-    found: list[Figure] = []
+    table: list[Figure] = []
     with terminal.progress("streaming", (len(LOGGERS) + 1) * len(makers) * len(corpus.app)) as tick:
         for name, logger in LOGGERS.items():
-            found += _figures(name, seen_by(corpus, logger), makers, tick)
-        found += _figures(OPENS, corpus, {name: DeafMaker(maker) for name, maker in makers.items()}, tick)
-    return publish(f"{len(corpus.users):,} people by {len(LOGGERS) + 1} loggers, stream protocol, percent", found)
+            table += _figures(name, seen_by(corpus, logger), makers, tick)
+        table += _figures(OPENS, corpus, {name: DeafMaker(maker) for name, maker in makers.items()}, tick)
+    return publish(f"{len(corpus.users):,} people by {len(LOGGERS) + 1} loggers, stream protocol, percent", table)
 
 
 @dataclass(frozen=True)

@@ -127,10 +127,10 @@ def measure(people: Corpus, limits: tuple[int, ...] = LIMITS, tick: Tick = quiet
 def run() -> dict[str, Any]:
     people = person()
     with terminal.progress("streaming", len(LIMITS) * len(people.app)) as tick:
-        found = measure(people, LIMITS, tick)
+        results = measure(people, LIMITS, tick)
     rows = [
         Figure(f"{limit} indices: {name}", figures[name], "%")
-        for limit, figures in found.items()
+        for limit, figures in results.items()
         for name in ("HR@1", "HR@3", "HR@5", "out of reach")
     ]
-    return publish(f"{people.app_counts[0]} apps, {found[LIMITS[0]]['n']:,} scores", rows)
+    return publish(f"{people.app_counts[0]} apps, {results[LIMITS[0]]['n']:,} scores", rows)

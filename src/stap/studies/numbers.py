@@ -24,18 +24,18 @@ def run(corpus: Corpus, model: Path | None = None) -> dict[str, Any]:
     cases: dict[str, tuple[Any, Settings]] = {f"{d} weights, {d} cache": (d, Settings(cache=d)) for d in DTYPES}  # type: ignore[arg-type]
     cases |= {f"int8, {s}": ("int8", Settings(strategy=s)) for s in STRATEGIES[1:]}  # type: ignore[arg-type]
     cases |= {f"int8, {limit} indices": ("int8", Settings(app_limit=limit)) for limit in LIMITS}
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     rows: list[Figure] = []
     with terminal.progress("streaming", len(cases) * len(corpus.app)) as tick:
         for name, (weights, settings) in cases.items():
             pooled, cost = score(corpus, path, weights, settings, tick)
-            found[name] = pooled | {"ms": cost}
+            results[name] = pooled | {"ms": cost}
             rows += [Figure(f"{name}: {key}", pooled[key], "%") for key in ("HR@1", "HR@3", "HR@5")]
             rows.append(Figure(f"{name}: CPU", cost, "ms a ranking"))
             if most := ALLOWED.get(name):
-                loss = found["fp32 weights, fp32 cache"]["HR@1"] - pooled["HR@1"]
+                loss = results["fp32 weights, fp32 cache"]["HR@1"] - pooled["HR@1"]
                 rows.append(Figure.at_most(f"{name}: lost", loss, "points", most))
-    return publish("accuracy of the engine", rows) | {"cases": found}
+    return publish("accuracy of the engine", rows) | {"cases": results}
 
 
 def score(corpus: Corpus, path: Path, weights: Dtype, settings: Settings, tick: Tick) -> tuple[dict[str, float], float]:

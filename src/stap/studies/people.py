@@ -102,15 +102,15 @@ def collect(groups: Sequence[Group], processes: int = 1) -> Streamed:
             load(group, name, [])
     work = [(group, name) for name in sorted(names, key=lambda name: name not in COSTLY) for group in groups]
     with terminal.progress("streaming", sum(len(group.people.app) for group, _ in work)) as tick:
-        found: dict[str, list[tuple[Ints, Floats]]] = {name: [] for name in names}
+        summary: dict[str, list[tuple[Ints, Floats]]] = {name: [] for name in names}
         # Spawned, not forked: LightGBM's and polars' threads do not survive a fork.
         with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
             results = pool.map(score, *zip(*work, strict=True)) if processes > 1 else starmap(score, work)
             for (group, name), scores in zip(work, results, strict=True):
-                found[name].append(scores)
+                summary[name].append(scores)
                 tick(len(group.people.app))
-    rank = {name: np.concatenate([ranks for ranks, _ in found[name]]) for name in names}
-    top, unseen = np.concatenate([held for _, held in found["stap"]]).T
+    rank = {name: np.concatenate([ranks for ranks, _ in summary[name]]) for name in names}
+    top, unseen = np.concatenate([held for _, held in summary["stap"]]).T
     return Streamed.over([group.people for group in groups], rank, top, unseen)
 
 
@@ -153,10 +153,10 @@ def _users(path: Path) -> tuple[set[str], set[str]]:
 
 def run(groups: Sequence[Group], anew: int | None = None, processes: int = 1) -> dict[str, Any]:
     """The figures of these people; with `anew`, also of everybody's stretches of so many usages."""
-    found = figures(collect(groups, processes))
+    summary = figures(collect(groups, processes))
     if anew is not None:
-        found["anew"] = cold(collect([_anew(group, anew) for group in groups], processes))
-    return found
+        summary["anew"] = cold(collect([_anew(group, anew) for group in groups], processes))
+    return summary
 
 
 def _anew(group: Group, usages: int) -> Group:

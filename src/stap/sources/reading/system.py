@@ -76,8 +76,8 @@ def set_aside(records: pl.DataFrame, kind: Callable[[str], Kind | None]) -> tupl
         return records, 0
     if "between" not in records.columns:
         records = records.with_columns(between=pl.lit(None, BETWEEN))
-    found = pl.col("app").replace_strict(kinds, default=None, return_dtype=pl.String)
+    kind_of = pl.col("app").replace_strict(kinds, default=None, return_dtype=pl.String)
     ours = pl.col("between").is_null()
-    dropped = records.select((ours & found.is_not_null()).sum()).item()
-    kept = records.filter(~ours | found.is_null() | (found != "other"))
-    return kept.with_columns(between=pl.coalesce("between", found.cast(BETWEEN, strict=False))), dropped
+    dropped = records.select((ours & kind_of.is_not_null()).sum()).item()
+    kept = records.filter(~ours | kind_of.is_null() | (kind_of != "other"))
+    return kept.with_columns(between=pl.coalesce("between", kind_of.cast(BETWEEN, strict=False))), dropped
