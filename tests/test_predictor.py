@@ -182,3 +182,18 @@ def test_the_shipped_model_is_no_worse_than_the_blend_on_the_demo(table: pl.Data
             hits[name] += label >= 0 and corpus.apps[0][label] in dict(rival.rank(3))
     assert hits["stap"] > hits["blend"] - len(labels) / 100
     assert hits["stap"] > hits["previous"] + len(labels) / 20
+
+
+def test_a_table_of_launches_teaches_returning() -> None:
+    """The same app again and again after pauses; merged, it would be one long usage of which nobody returned."""
+    apps = ["chat", "maps"] + ["mail"] * 30
+    start = [MONDAY + timedelta(minutes=20 * step) for step in range(len(apps))]
+    end = [time + timedelta(minutes=2) for time in start]
+    merged = pl.DataFrame({"user": ["u"] * len(apps), "app": apps, "start": start, "end": end})
+    later = end[-1] + timedelta(minutes=10)
+    shares = []
+    for table in (merged, merged.with_columns(home=pl.lit(None, pl.Boolean))):
+        predictor = Predictor.load()
+        predictor.replay(table)
+        shares.append(dict(predictor.rank(3, at=later))["mail"])
+    assert shares[1] > shares[0] + 0.2

@@ -19,7 +19,7 @@ import polars as pl
 from stap import usage
 from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
-from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Moment, Ranking, merged
+from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Moment, Ranking, from_table, merged
 from stap.files import replacing
 from stap.phi import seed_of
 from stap.weights import model_file, shipped
@@ -59,7 +59,9 @@ class Predictor:
         table = usage.validate(table, "usage table")
         if table["user"].n_unique() > 1:
             raise BadInput("usage table", "several users in it", "a predictor is one person's: choose one")
-        for pair in merged(table).events(0):
+        launches = "home" in table.columns  # then an app that came again is told apart from one that stayed
+        corpus = from_table(table.sort("start", maintain_order=True)) if launches else merged(table)
+        for pair in corpus.events(0):
             for event in pair:
                 self.observe(event)
 
