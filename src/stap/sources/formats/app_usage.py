@@ -94,7 +94,7 @@ def read(log: Log, options: Options) -> Records:
     notifications = timed.filter(posts).select(pl.col("app").replace(pseudo.posted), time="start")
     notes = [order.note(log.name)]
     if any(pseudo):
-        notes.append(f"{log.name}: screen, notification and boot rows are no app and were left out.")
+        notes.append(f"{log.name}: screen, notification and boot rows are no app, and no usage was made of them.")
     return Records(_spans(log, timed.filter(~posts), pseudo.off), tuple(notes), notifications=notifications)
 
 
