@@ -74,6 +74,11 @@ nb::dict constants() {
     out["START"] = tuple(kReturnWeights);
     out["RATE"] = kReturnRate;
     out["SURE"] = kSure;
+    // Launches.
+    out["LAUNCH_HALF_LIVES"] = tuple(kLaunchHalfLives);
+    out["WAKING_HALF_LIFE"] = kWakingHalfLife;
+    out["LAUNCH_RANK_FADE"] = kLaunchRankFade;
+    out["LAUNCH_RANK_STRENGTH"] = kLaunchRankStrength;
     // The last word.
     out["WORD_RATE"] = kWordRate;
     out["WORD_BIAS_RATE"] = kWordBiasRate;

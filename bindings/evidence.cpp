@@ -6,6 +6,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "bind.h"
@@ -39,21 +40,27 @@ nb::tuple listed(const Evidence& evidence, const Outlook& outlook, uint32_t k) {
 
 nb::tuple now(const Evidence& evidence, uint32_t k) { return listed(evidence, evidence.now(), k); }
 
+Asked question_at(double minutes) {
+    if (std::isnan(minutes)) return {};
+    if (minutes == STAP_WHENEVER) return {Asked::kWhenever, 0, 0};
+    return {Asked::kLaunch, minutes, stap_hour_of_day(minutes)};
+}
+
 nb::tuple at(const Evidence& evidence, uint32_t k, double minutes, double hour) {
     Outlook outlook;
     if (evidence.blend().apps.empty()) return listed(evidence, outlook, k);
-    const bool whenever = minutes == STAP_WHENEVER;
-    evidence.look(whenever ? Asked{Asked::kWhenever, 0, 0} : Asked{Asked::kLaunch, minutes, hour}, outlook);
+    Asked question = question_at(minutes);
+    question.hour = hour;
+    evidence.look(question, outlook);
     return listed(evidence, outlook, k);
 }
 
-// Where a usage's question is asked: after its open, after its close, at the next launch, or after its close but of
-// the next launch, whenever it comes. (The first two are of the next other app.)
-enum Position : int8_t { kAtOpen, kAtClose, kAtLaunch, kAtWhenever };
-
-// One person's usages at once: at every usage's position the k likeliest candidates and the moment; and the moment
-// after each event. App codes count by first use, so a code is the place of its app until places are given on.
-nb::tuple table(Column<int32_t> app, Column<double> start, Column<double> end, Column<int8_t> position, uint32_t k) {
+// One person's usages at once: a question about each, after its open (opened) or its close, with the k likeliest
+// candidates and the moment; and the moment after each event. `at`: of a launch at that time, or STAP_WHENEVER; not a
+// number: of the next other app. App codes count by first use, so a code is the place of its app until places are
+// given on.
+nb::tuple table(Column<int32_t> app, Column<double> start, Column<double> end, Column<bool> opened, Column<double> at,
+                uint32_t k) {
     const size_t n = app.shape(0);
     auto code = array<int32_t, 2>({n, k}, -1);
     auto statistics = array<float, 3>({n, k, kStatistics}, 0);
@@ -67,17 +74,14 @@ nb::tuple table(Column<int32_t> app, Column<double> start, Column<double> end, C
         std::vector<uint32_t> places;
         for (size_t i = 0; i < n; ++i) {
             const std::string name = std::to_string(app.data()[i]);
-            const int8_t where = position.data()[i];
             for (const bool open : {true, false}) {
                 const double minutes = open ? start.data()[i] : end.data()[i];
                 evidence.observe(name, open ? STAP_OPEN : STAP_CLOSE, minutes, stap_hour_of_day(minutes));
                 evidence.moment(evidence.now(), moment.data() + (2 * i + !open) * kMomentValues);
-                if (open != (where == kAtOpen)) continue;
+                if (open != opened.data()[i]) continue;
+                const Asked question = question_at(at.data()[i]);
                 const Outlook* outlook = &evidence.now();
-                if (where == kAtWhenever || (where == kAtLaunch && i + 1 < n)) {
-                    Asked question{Asked::kWhenever, 0, 0};
-                    if (where == kAtLaunch)
-                        question = {Asked::kLaunch, start.data()[i + 1], stap_hour_of_day(start.data()[i + 1])};
+                if (question.kind != Asked::kOther) {
                     evidence.look(question, later);
                     outlook = &later;
                 }
@@ -108,6 +112,6 @@ void bind_evidence(nb::module_& m) {
             nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
         .def("now", &now, nb::arg("k"))
         .def("at", &at, nb::arg("k"), nb::arg("minutes"), nb::arg("hour"));
-    m.def("evidence_table", &table, nb::arg("app"), nb::arg("start"), nb::arg("end"), nb::arg("position"),
+    m.def("evidence_table", &table, nb::arg("app"), nb::arg("start"), nb::arg("end"), nb::arg("opened"), nb::arg("at"),
           nb::arg("k"));
 }

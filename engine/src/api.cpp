@@ -206,7 +206,8 @@ stap_status stap_session_get_info(const stap_session* session, stap_session_info
     const Session& s = *session->person;
     const Cache& cache = s.caches[s.steps ? s.active() : 0];
     const uint32_t apps = uint32_t(s.phi.index.size()), pending = s.pending(0) + s.pending(1);
-    const uint64_t evidence = s.evidence ? s.evidence->bytes() + s.fusion->bytes : 0;
+    const uint64_t heads = s.evidence ? s.fusion->bytes + (s.launch ? s.launch->bytes : 0) : 0;
+    const uint64_t evidence = s.evidence ? s.evidence->bytes() + heads : 0;
     const uint64_t other = s.state.bytes + s.ring.capacity() * sizeof(Event) + evidence;
     *info = {s.steps, apps,           cache.taken - cache.dropped, pending, s.phi.forgotten, s.pool.bytes,
              other,   s.kernels->name};

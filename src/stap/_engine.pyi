@@ -26,11 +26,17 @@ class Evidence:
         """The same for a launch at that time, or WHENEVER; the current app is among them."""
 
 def evidence_table(
-    app: NDArray[np.int32], start: NDArray[np.float64], end: NDArray[np.float64], position: NDArray[np.int8], k: int
+    app: NDArray[np.int32],
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+    opened: NDArray[np.bool_],
+    at: NDArray[np.float64],
+    k: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8], NDArray[np.float32], NDArray[np.float32]]:
     """One person's n usages: codes (n, k), -1 for none; statistics (n, k, F); ranks (n, k); moments (n, 2, M), (n, M).
 
-    position: 0 after the open, 1 after the close, 2 at the next launch, 3 after the close of whenever it comes.
+    A question about each, after its open (opened) or its close. at: of a launch at that time, or WHENEVER's; not a
+    number: of the next other app.
     """
 
 class Model:

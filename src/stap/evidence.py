@@ -27,17 +27,18 @@ STATISTICS = (  # of every app
     *("in session", "session starts", "count", "age", "stay length", "mean gap", "rare"),
     *LAUNCH_CUES,
     "again",
+    *("last 12 launches", "last 150 launches", "waking share", "launch rank", "woke"),
 )
 MOMENT = (  # of now
     *("open", "gap", "stay", "sin hour", "cos hour", "usages", "apps", "session usages", "entropy", "confidence"),
     *("alternation", "fresh share", "session start", "current count", "surprise", "mean surprise"),
     *("fresh", "rank 1", "rank 2", "rank 3", "rank 4", "rank 5", "rank 6-7", "rank 8-10", "rank 11-14", "rank 15+"),
-    *("asked", "launching", "pause", "paused", "return"),
+    *("asked", "launching", "pause", "paused", "return", "returned", "since waking", "last pause"),
 )
 
 
 def counts(launches: bool) -> tuple[int, int]:
-    """How many statistics and values of the moment a model has; what launches added stands at the end of both."""
+    """How many statistics and values of the moment a head reads; what launches added stands at the end of both."""
     if launches:
         return len(STATISTICS), len(MOMENT)
     return STATISTICS.index(LAUNCH_CUES[0]), MOMENT.index("asked")

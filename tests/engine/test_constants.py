@@ -15,11 +15,11 @@ from stap.model import config, fusion
 from stap.model.config import ModelConfig
 from stap.phi import OnlinePhi
 from stap.predictors import again, blend, cues, hours, mixer, ppm
-from stap.reference import evidence, last_word
+from stap.reference import evidence, last_word, launches
 
 from .reference import saved, sharp
 
-LEAST = {"evidence": 0, "candidate_heads": 0, "ordinal_heads": 0}
+LEAST = {"evidence": 0, "candidate_heads": 0, "launches": 0, "ordinal_heads": 0}
 WHOLE = {name: (LEAST.get(name, 1), most) for name, most in config.LARGEST.items()} | {
     "ordinal_heads": (0, config.LARGEST["heads"]),
 }
@@ -73,6 +73,10 @@ def test_constants_agree() -> None:
         "START": again.START,
         "RATE": again.RATE,
         "SURE": again.SURE,
+        "LAUNCH_HALF_LIVES": launches.HALF_LIVES,
+        "WAKING_HALF_LIFE": launches.WAKING_HALF_LIFE,
+        "LAUNCH_RANK_FADE": launches.RANK_FADE,
+        "LAUNCH_RANK_STRENGTH": launches.RANK_STRENGTH,
         "WORD_RATE": last_word.RATE,
         "WORD_BIAS_RATE": last_word.BIAS_RATE,
         "WEIGHT_BOUNDS": last_word.WEIGHT_BOUNDS,

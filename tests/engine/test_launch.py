@@ -38,9 +38,9 @@ def questions(event: Event) -> list[Moment | None]:
     return [None, WHENEVER, *(Moment(minutes, minutes % 1440 / 60) for minutes in later)]
 
 
-@pytest.fixture(params=[False, True], ids=["knows no launches", "knows launches"])
+@pytest.fixture(params=[0, 24], ids=["no launch head", "launch head"])
 def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A model whose head knows launches, and one of before: the habit of returning speaks for that."""
+    """A model with a launch head, and one without: the habit of returning speaks for that."""
     return saved(sharp(replace(EVIDENT, launches=request.param)), tmp_path)
 
 

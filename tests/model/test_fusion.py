@@ -82,7 +82,7 @@ def test_an_app_is_compared_with_the_likeliest_only() -> None:
 def test_comparison_is_softmax_attention() -> None:
     """Against the formula, written out for every candidate and head with numpy."""
     torch.manual_seed(3)
-    compare, x = Comparison(CONFIG), torch.randn(1, 5, CONFIG.evidence)
+    compare, x = Comparison(CONFIG.evidence, CONFIG.candidate_heads), torch.randn(1, 5, CONFIG.evidence)
     torch.nn.init.normal_(compare.out.weight)
     inside = CONFIG.candidate_heads * CANDIDATE_HEAD
     query, key, value = np.split(x[0].numpy() @ compare.qkv.weight.detach().numpy().T, [inside, 2 * inside], axis=1)

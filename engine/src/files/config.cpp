@@ -27,9 +27,9 @@ void set(Config& config, const std::string& name, const Json& value) {
         config.*real->field = value.number();
         if (!(value.number() > real->above && value.number() < real->below))
             bad(name + " is " + value.text + ", out of range");
-    } else if (name == "query_key_norm" || name == "launches") {
+    } else if (name == "query_key_norm") {
         if (value.kind != Json::kBool) bad(name + " is neither true nor false");
-        (name == "launches" ? config.launches : config.query_key_norm) = value.flag;
+        config.query_key_norm = value.flag;
     } else {
         bad("unknown setting \"" + name.substr(0, 80) + "\"");
     }
@@ -73,16 +73,20 @@ std::vector<TensorShape> config_tensors(const Config& config) {
     }
     add("", {{"norm.weight", {d}}, {"head.weight", {v, d}, true}});
     if (!config.evidence) return tensors;
-    const uint64_t f = config.statistics(), m = config.moments(), w = config.evidence, state = d + m;
     const uint64_t inside = uint64_t(config.candidate_heads) * kCandidateHead;
-    if (inside) add("evidence.compare.", {{"qkv.weight", {3 * inside, w}}, {"out.weight", {w, inside}}});
-    // (What these files call the context is the moment: see docs/format.md.)
-    add("evidence.",
-        {{"statistic_mean", {f}}, {"statistic_scale", {f}}, {"context_mean", {m}}, {"context_scale", {m}}});
-    add("evidence.", {{"embed.weight", {d, m}}, {"gate.weight", {f, state}}, {"gate.bias", {f}}});
-    add("evidence.", {{"statistics.weight", {w, f}}, {"statistics.bias", {w}}, {"rank.weight", {kRanks, w}}});
-    add("evidence.", {{"state.weight", {w, state}}, {"hidden.weight", {w, w}}, {"hidden.bias", {w}}});
-    add("evidence.", {{"out.weight", {1, w}}, {"unseen.weight", {1, state}}, {"unseen.bias", {1}}, {"scale", {2}}});
+    const auto add_head = [&](const std::string& prefix, const HeadShape& shape) {
+        const uint64_t f = shape.statistics, m = shape.moments, w = shape.width, state = shape.state();
+        if (inside) add(prefix + "compare.", {{"qkv.weight", {3 * inside, w}}, {"out.weight", {w, inside}}});
+        // (What these files call the context is the moment: see docs/format.md.)
+        add(prefix, {{"statistic_mean", {f}}, {"statistic_scale", {f}}, {"context_mean", {m}}, {"context_scale", {m}}});
+        if (shape.dim) add(prefix, {{"embed.weight", {shape.dim, m}}});
+        add(prefix, {{"gate.weight", {f, state}}, {"gate.bias", {f}}});
+        add(prefix, {{"statistics.weight", {w, f}}, {"statistics.bias", {w}}, {"rank.weight", {kRanks, w}}});
+        add(prefix, {{"state.weight", {w, state}}, {"hidden.weight", {w, w}}, {"hidden.bias", {w}}});
+        add(prefix, {{"out.weight", {1, w}}, {"unseen.weight", {1, state}}, {"unseen.bias", {1}}, {"scale", {2}}});
+    };
+    add_head("evidence.", config.evidence_head());
+    if (config.launches) add_head("launch.", config.launch_head());
     return tensors;
 }
 

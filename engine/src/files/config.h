@@ -14,6 +14,14 @@ constexpr uint32_t kMostContext = 1u << 20;  // events
 constexpr uint32_t kCandidateHead = 16;      // values of a head that compares candidates
 constexpr double kOrdinalBase = 10000.0;     // of the heads that turn by index, as time_base of the others
 
+// A head that ranks candidates: its width W, and what it reads: F statistics of each, M values of the moment, d of the
+// transformer's hidden state.
+struct HeadShape {
+    uint32_t width, statistics, moments, dim;
+
+    uint32_t state() const { return dim + moments; }  // S
+};
+
 struct Config {
     uint32_t vocabulary = 200;  // V, how many apps phi has room for
     uint32_t context = 4096;    // L, in events
@@ -27,12 +35,11 @@ struct Config {
     uint32_t ordinal_heads = 0;    // the last so many heads turn by the event's index
     uint32_t evidence = 0;         // width of the evidence head; 0: none
     uint32_t candidate_heads = 0;  // by which its candidates are compared with each other; 0: they are not
+    uint32_t launches = 0;         // width of the launch head, which is asked at a moment; 0: none
 
-    bool launches = false;  // the evidence head knows launches: its lists have at the end what these added
-
-    uint32_t statistics() const { return launches ? kStatistics : kStatisticsBefore; }   // F
-    uint32_t moments() const { return launches ? kMomentValues : kMomentValuesBefore; }  // M
-    uint32_t head_dim() const { return dim / heads; }                                    // D
+    HeadShape evidence_head() const { return {evidence, kStatisticsBefore, kMomentValuesBefore, dim}; }
+    HeadShape launch_head() const { return {launches, kStatistics, kMomentValues, 0}; }
+    uint32_t head_dim() const { return dim / heads; }  // D
 };
 
 // The settings that are numbers and their ranges: far above anything useful, far below what exhausts memory.
@@ -52,6 +59,7 @@ constexpr WholeSetting kWholeSettings[] = {
     {"ordinal_heads", &Config::ordinal_heads, 0, 128},
     {"evidence", &Config::evidence, 0, 1024},
     {"candidate_heads", &Config::candidate_heads, 0, 16},
+    {"launches", &Config::launches, 0, 1024},
 };
 
 struct RealSetting {

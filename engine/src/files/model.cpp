@@ -174,21 +174,24 @@ Layer load_layer(Loader& loader, const Model& model, uint32_t n, stap_dtype want
     return layer;
 }
 
-std::unique_ptr<const Fusion> load_fusion(Loader& loader, const ModelFile& file, uint32_t inside) {
+std::unique_ptr<const Fusion> load_fusion(Loader& loader, const ModelFile& file, const std::string& prefix,
+                                          const HeadShape& shape) {
     const auto spread = [](uint64_t n) { return Spread{1, uint32_t(n), padded(uint32_t(n))}; };
     const auto matrix = [&](const std::string& name) {
-        const std::vector<uint64_t>& shape = file.tensors.at("evidence." + name + ".weight").shape;
-        return loader.matrix("evidence." + name + ".weight", spread(shape[0]), spread(shape[1]), STAP_F32);
+        const std::vector<uint64_t>& shape = file.tensors.at(prefix + name + ".weight").shape;
+        return loader.matrix(prefix + name + ".weight", spread(shape[0]), spread(shape[1]), STAP_F32);
     };
     const auto vector = [&](const std::string& name) {
-        return loader.vector("evidence." + name, padded(uint32_t(file.tensors.at("evidence." + name).count())));
+        return loader.vector(prefix + name, padded(uint32_t(file.tensors.at(prefix + name).count())));
     };
+    const uint32_t inside = file.config.candidate_heads * kCandidateHead;
     auto fusion = std::make_unique<Fusion>();
+    fusion->shape = shape;
     fusion->statistic.mean = vector("statistic_mean");
     fusion->statistic.scale = vector("statistic_scale");
     fusion->moment.mean = vector("context_mean");
     fusion->moment.scale = vector("context_scale");
-    fusion->embed_moment = matrix("embed");
+    if (shape.dim) fusion->embed_moment = matrix("embed");
     fusion->gate = matrix("gate");
     fusion->gate_bias = vector("gate.bias");
     fusion->statistics = matrix("statistics");
@@ -196,16 +199,16 @@ std::unique_ptr<const Fusion> load_fusion(Loader& loader, const ModelFile& file,
     fusion->rank = vector("rank.weight");
     fusion->state = matrix("state");
     if (inside > 0) {
-        const Spread qkv = {3, inside, padded(inside)}, width = spread(file.config.evidence);
-        fusion->compare_qkv = loader.matrix("evidence.compare.qkv.weight", qkv, width, STAP_F32);
+        const Spread qkv = {3, inside, padded(inside)}, width = spread(shape.width);
+        fusion->compare_qkv = loader.matrix(prefix + "compare.qkv.weight", qkv, width, STAP_F32);
         fusion->compare_out = matrix("compare.out");
     }
     fusion->hidden = matrix("hidden");
     fusion->hidden_bias = vector("hidden.bias");
     fusion->out = matrix("out");
     fusion->unseen = matrix("unseen");
-    fusion->unseen_bias = loader.floats("evidence.unseen.bias")[0];
-    const std::vector<float> scale = loader.floats("evidence.scale");
+    fusion->unseen_bias = loader.floats(prefix + "unseen.bias")[0];
+    const std::vector<float> scale = loader.floats(prefix + "scale");
     fusion->blend_scale = scale[0];
     fusion->logit_scale = scale[1];
     return fusion;
@@ -240,7 +243,8 @@ std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
     for (uint32_t n = 0; n < c.layers; ++n) model->weights.layers.push_back(load_layer(loader, *model, n, wanted));
     model->weights.norm = loader.vector("norm.weight", s.d);
     model->weights.head = loader.matrix("head.weight", {1, c.vocabulary, s.vocabulary}, {1, c.dim, s.d}, wanted);
-    if (c.evidence) model->weights.fusion = load_fusion(loader, file, c.candidate_heads * kCandidateHead);
+    if (c.evidence) model->weights.fusion = load_fusion(loader, file, "evidence.", c.evidence_head());
+    if (c.launches) model->weights.launch = load_fusion(loader, file, "launch.", c.launch_head());
     model->time_turn = turns(c.time_base, c.head_dim());
     model->ordinal_turn = turns(kOrdinalBase, c.head_dim());
     return model;

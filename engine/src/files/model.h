@@ -50,10 +50,11 @@ struct Normal {
 };
 
 // The evidence head: how the evidence and the transformer speak together (fusion.py). F statistics, M values of the
-// moment, W its width; a state is [hidden; moment], S = d + M.
+// moment, W its width; a state is [hidden; moment], S = d + M. The launch head is another one, without the transformer.
 struct Fusion {
+    HeadShape shape;
     Normal statistic, moment;       // of (F), (M)
-    OwnedMatrix embed_moment;       // (d, M): into the transformer's input
+    OwnedMatrix embed_moment;       // (d, M): into the transformer's input, if it reads that
     OwnedMatrix gate;               // (F, S): how much each statistic counts now
     Buffer<float> gate_bias;        // (F)
     OwnedMatrix statistics;         // (W, F)
@@ -79,6 +80,7 @@ struct Weights {
     Buffer<float> norm;                    // (d)
     OwnedMatrix head;                      // (V, d)
     std::unique_ptr<const Fusion> fusion;  // of a model with evidence
+    std::unique_ptr<const Fusion> launch;  // of one that is asked at a moment, too
 };
 
 struct Model {

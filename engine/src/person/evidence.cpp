@@ -39,14 +39,22 @@ void Evidence::observe(std::string_view app, int action, double minutes, double 
     const bool current = blend_.is_current(app);
     if (action == STAP_OPEN) {
         // The same app again is the same usage going on, as in merging; whether people return is counted apart.
-        const double pause = blend_.pause(minutes);
+        const double pause = blend_.usages > 0 ? blend_.pause(minutes) : 0;
+        const bool launch = blend_.is_launch(app, minutes);
+        uint64_t cues[kKinds] = {};  // that held until now
+        if (blend_.usages > 0) find_cues(blend_.hour, {Asked::kLaunch, minutes, hour}, pause, cues);
         blend_.launch(app, minutes, hour);
+        bool fresh = false;
+        uint32_t rank = 0;
         if (current) {
             seen_ = std::max(seen_, minutes);
             blend_.reopen(hour);
         } else {
-            open(app, minutes, hour, pause);
+            const Blend::Opening opening = open(app, minutes, hour, cues);
+            fresh = opening.fresh;
+            rank = opening.rank;
         }
+        if (launch) count_launch(fresh, rank, pause, cues);
     } else if (current) {  // only what is open can be closed
         close(minutes, hour);
     } else {
@@ -55,10 +63,8 @@ void Evidence::observe(std::string_view app, int action, double minutes, double 
     look_further(blend_.now);
 }
 
-void Evidence::open(std::string_view name, double minutes, double hour, double pause) {
+Blend::Opening Evidence::open(std::string_view name, double minutes, double hour, const uint64_t (&cues)[kKinds]) {
     const uint64_t usage = blend_.usages;
-    uint64_t cues[kKinds];  // that held until now
-    if (usage > 0) find_cues(blend_.hour, {Asked::kLaunch, minutes, hour}, pause, cues);
     const Blend::Opening opening = blend_.open(name, minutes, hour);
     surprise_ = kMostSurprise;
     if (!opening.fresh) surprise_ = std::min(kMostSurprise, -std::log(std::max(opening.probability, kFloor)));
@@ -74,6 +80,7 @@ void Evidence::open(std::string_view name, double minutes, double hour, double p
     seen_ = minutes;
     was_closed_ = false;
     count_app(opening, usage, minutes);
+    return opening;
 }
 
 void Evidence::close(double minutes, double hour) {
@@ -84,9 +91,9 @@ void Evidence::close(double minutes, double hour) {
     blend_.close(minutes, hour);
 }
 
-// Every cue that held until now was followed by this app.
+// Every cue that held until now was followed by this app. (Those of launches are counted by `count_launch`.)
 void Evidence::count_choice(const Blend::Opening& opening, const uint64_t (&cues)[kKinds]) {
-    for (uint32_t kind = 0; kind < kKinds; ++kind) (kind == kRecent ? recent_ : others_).add(cues[kind], opening.app);
+    for (uint32_t kind = 0; kind < kPause; ++kind) (kind == kRecent ? recent_ : others_).add(cues[kind], opening.app);
     const uint32_t rank = std::min(opening.rank, kRanks - 1);
     double* after = rank_after_[rank_bucket(last_rank_)];
     for (uint32_t r = 0; r < kRanks; ++r) {
@@ -97,6 +104,14 @@ void Evidence::count_choice(const Blend::Opening& opening, const uint64_t (&cues
     ++after[rank];
     fresh_share_ = 0.98 * fresh_share_ + (opening.fresh ? 0.02 : 0);
     mean_surprise_ = 0.95 * mean_surprise_ + 0.05 * surprise_;
+}
+
+// The current app was launched, perhaps again.
+void Evidence::count_launch(bool fresh, uint32_t rank, double pause, const uint64_t (&cues)[kKinds]) {
+    const uint32_t place = blend_.recency[0];
+    for (uint32_t kind = kPause; kind < kKinds; ++kind) others_.add(cues[kind], {place, blend_.apps[place].serial});
+    launches_.count(place, fresh, rank, pause_length(pause));
+    last_pause_ = pause;
 }
 
 void Evidence::count_app(const Blend::Opening& opening, uint64_t usage, double minutes) {
@@ -198,6 +213,12 @@ void Evidence::statistics(const Outlook& now, uint32_t place, float* out) const 
     out[kStatisticPause] = log_share(now.cue_share[kPause * n + place]);
     out[kStatisticWaking] = log_share(now.cue_share[kWaking * n + place]);
     out[kStatisticAgain] = blended.rank == 0 ? float(now.again) : 0.0f;
+    const uint32_t length = now.asked.kind == Asked::kLaunch ? pause_length(now.pause) : kPauseLengths;
+    for (uint32_t i = 0; i < kLaunchRates; ++i)
+        out[kStatisticLast12Launches + i] = log_share(launches_.share(place, i));
+    out[kStatisticWakingShare] = log_share(launches_.waking_share(place));
+    out[kStatisticLaunchRank] = log_share(launches_.rank_share(rank, length) / crowd);
+    out[kStatisticWoke] = launches_.woke(place);
 }
 
 void Evidence::moment(const Outlook& now, float* out) const {
@@ -231,6 +252,9 @@ void Evidence::moment(const Outlook& now, float* out) const {
     out[kMomentPause] = float(std::log(now.pause + 0.1));
     out[kMomentPaused] = now.pause > kAtOnce;
     out[kMomentReturn] = float(now.again);
+    out[kMomentReturned] = launches_.returned;
+    out[kMomentSinceWaking] = float(std::log1p(double(launches_.since_waking)));
+    out[kMomentLastPause] = float(std::log(last_pause_ + 0.1));
     out[rank_value(last_rank_)] = 1;
 }
 

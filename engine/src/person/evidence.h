@@ -10,6 +10,7 @@
 
 #include "files/archive.h"
 #include "person/blend.h"
+#include "person/launches.h"
 #include "person/statistics.h"
 
 namespace stap {
@@ -59,9 +60,10 @@ class Evidence {
         double log_gap_minutes = 0, log_gap_usages = 0;        // sums over its returns
     };
 
-    void open(std::string_view app, double minutes, double hour, double pause);
+    Blend::Opening open(std::string_view app, double minutes, double hour, const uint64_t (&cues)[kKinds]);
     void close(double minutes, double hour);
     void count_choice(const Blend::Opening& opening, const uint64_t (&cues)[kKinds]);
+    void count_launch(bool fresh, uint32_t rank, double pause, const uint64_t (&cues)[kKinds]);
     void count_app(const Blend::Opening& opening, uint64_t usage, double minutes);
     void find_cues(double hour, const Asked& asked, double pause, uint64_t (&cues)[kKinds]) const;
     void look_further(Outlook& out) const;
@@ -69,10 +71,12 @@ class Evidence {
     Blend blend_;
     std::vector<App> apps_;  // at the blend's places
     Cues others_, recent_;
+    Launches launches_;
     double rank_[kRanks], rank_after_[kRankBuckets][kRanks];
 
     uint64_t sessions_ = 0, session_usages_ = 0;
-    double seen_ = 0;  // minutes of the last event
+    double seen_ = 0;        // minutes of the last event
+    double last_pause_ = 0;  // before the last launch
     double gap_ = 0, surprise_ = 0, mean_surprise_ = 0, fresh_share_ = 1;
     uint32_t last_rank_ = kRanks - 1;
     bool begins_session_ = true;

@@ -50,6 +50,7 @@ void Evidence::fields(Archive& a, Self& e) {
         e.apps_.resize(count);
         b.apps.resize(count);
         b.recency.resize(count);
+        e.launches_.apps.resize(count);
     }
     for (size_t i = 0; i < count; ++i) {
         auto& app = e.apps_[i];
@@ -62,6 +63,9 @@ void Evidence::fields(Archive& a, Self& e) {
         archive_values(a, blended.minutes, app.by_minute[0], app.by_minute[1], blended.day, app.by_minute[2]);
         archive_list(a, blended.hours);
         archive_returns(a, blended.returns.whenever, blended.returns.paused, blended.returns.by_length);
+        auto& launched = e.launches_.apps[i];
+        archive_values(a, launched.launch, launched.waking, launched.by_launch[0], launched.by_launch[1],
+                       launched.wakings);
     }
     archive_list(a, b.recency);
     for (auto* cues : {&b.sequence, &b.stays, &e.others_, &e.recent_}) {
@@ -79,6 +83,9 @@ void Evidence::fields(Archive& a, Self& e) {
     archive_returns(a, b.returns.whenever, b.returns.by_length, b.returns.hours[0]);
     for (auto& count : b.returns.hours[1]) archive_values(a, count.returns, count.launches);
     archive_list(a, b.returns.weights);
+    auto& l = e.launches_;
+    archive_values(a, l.launches, l.wakings, l.since_waking, l.returned, e.last_pause_);
+    for (auto& counts : l.ranks) archive_list(a, counts);
 }
 
 void Evidence::save(Writer& out) const { fields(out, *this); }
@@ -106,7 +113,8 @@ void Evidence::check() const {
     for (size_t i = 0; i < b.apps.size(); ++i) {
         const Blend::App& app = b.apps[i];
         if (app.name.empty() || app.count == 0 || app.serial == 0 || app.serial > b.serials ||
-            app.last_usage >= b.usages || apps_[i].first_usage > app.last_usage || apps_[i].session > sessions_)
+            app.last_usage >= b.usages || apps_[i].first_usage > app.last_usage || apps_[i].session > sessions_ ||
+            launches_.apps[i].launch > launches_.launches || launches_.apps[i].waking > launches_.wakings)
             damaged("evidence that contradicts itself");
     }
     for (const Cues* cues : {&b.sequence, &b.stays, &others_, &recent_})

@@ -13,23 +13,24 @@ static_assert(kQueryScale * kQueryScale * kCandidateHead == 1, "a head's scale f
 
 }  // namespace
 
-FusionState::FusionState(const Model& model) : config_(model.config), fusion_(*model.weights.fusion) {
-    std::fill_n(ones_.get(), config_.evidence, 1.0f);
+FusionState::FusionState(const Fusion& fusion, uint32_t candidate_heads)
+    : fusion_(fusion), shape_(fusion.shape), heads_(candidate_heads) {
+    std::fill_n(ones_.get(), shape_.width, 1.0f);
 }
 
 void FusionState::score(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, const Phi& phi,
                         const float* hidden, const float* logits, int16_t* scratch) {
-    const uint32_t d = config_.dim;
+    const uint32_t d = shape_.dim;
     float moment[kMomentValues];
     evidence.moment(outlook, moment);
-    std::copy(hidden, hidden + d, state_.get());
-    fusion_.moment.apply(moment, config_.moments(), state_.get() + d);
+    if (d > 0) std::copy(hidden, hidden + d, state_.get());
+    fusion_.moment.apply(moment, shape_.moments, state_.get() + d);
     kernels.matmul(gate_.get(), kF, state_.get(), s_, 1, fusion_.gate.view, scratch);
     kernels.matmul(shift_.get(), w_, state_.get(), s_, 1, fusion_.state.view, scratch);
     kernels.matmul(out_.get(), kPad, state_.get(), s_, 1, fusion_.unseen.view, scratch);
     const double unseen_score = double(out_[0]) + fusion_.unseen_bias;
-    for (uint32_t i = 0; i < config_.statistics(); ++i) gate_[i] += fusion_.gate_bias[i];
-    for (uint32_t i = 0; i < config_.evidence; ++i) shift_[i] += fusion_.statistics_bias[i];
+    for (uint32_t i = 0; i < shape_.statistics; ++i) gate_[i] += fusion_.gate_bias[i];
+    for (uint32_t i = 0; i < shape_.width; ++i) shift_[i] += fusion_.statistics_bias[i];
 
     const Blend& blend = evidence.blend();
     blend.candidates(outlook, uint32_t(blend.apps.size()), places_);
@@ -42,7 +43,7 @@ void FusionState::score(const Kernels& kernels, const Evidence& evidence, const 
         const auto entry = phi.index.find(blend.apps[places_[i]].name);
         const uint32_t index = entry == phi.index.end() ? STAP_NO_INDEX : entry->second;
         score_[i] += double(fusion_.blend_scale) * std::log(std::max(outlook.probability[places_[i]], kLeast));
-        if (index != STAP_NO_INDEX && i < weighed) score_[i] += double(fusion_.logit_scale) * logits[index];
+        if (logits && index != STAP_NO_INDEX && i < weighed) score_[i] += double(fusion_.logit_scale) * logits[index];
         if (!std::isfinite(score_[i])) fail(STAP_ERROR_NUMBER, "an app's score is no number");
         ranking[i] = {places_[i], index, 0};
     }
@@ -114,11 +115,11 @@ void FusionState::learn(const Blend& blend, const Outlook& outlook, LastWord& wo
 // The first n candidates' score_: gate . f + out . silu(hidden x + compare(x)), x = silu(statistics f + rank + state).
 void FusionState::weigh(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, uint32_t n,
                         int16_t* scratch) {
-    const uint32_t width = config_.evidence;
+    const uint32_t width = shape_.width;
     for (uint32_t i = 0; i < n; ++i) {
         float statistics[kStatistics];
         evidence.statistics(outlook, places_[i], statistics);
-        fusion_.statistic.apply(statistics, config_.statistics(), statistics_.get() + size_t(i) * kF);
+        fusion_.statistic.apply(statistics, shape_.statistics, statistics_.get() + size_t(i) * kF);
     }
     kernels.matmul(first_.get(), w_, statistics_.get(), kF, n, fusion_.statistics.view, scratch);
     for (uint32_t i = 0; i < n; ++i) {
@@ -129,7 +130,7 @@ void FusionState::weigh(const Kernels& kernels, const Evidence& evidence, const 
         kernels.silu_mul(x, ones_.get(), w_);
     }
     kernels.matmul(second_.get(), w_, first_.get(), w_, n, fusion_.hidden.view, scratch);
-    if (config_.candidate_heads) compare(kernels, n, scratch);
+    if (heads_) compare(kernels, n, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         float* x = second_.get() + size_t(i) * w_;
         for (uint32_t k = 0; k < width; ++k) x[k] += fusion_.hidden_bias[k];
@@ -138,7 +139,7 @@ void FusionState::weigh(const Kernels& kernels, const Evidence& evidence, const 
     kernels.matmul(out_.get(), kPad, second_.get(), w_, n, fusion_.out.view, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         score_[i] = out_[size_t(i) * kPad];
-        for (uint32_t k = 0; k < config_.statistics(); ++k)
+        for (uint32_t k = 0; k < shape_.statistics; ++k)
             score_[i] += double(gate_[k]) * statistics_[size_t(i) * kF + k];
     }
 }
@@ -152,7 +153,7 @@ void FusionState::compare(const Kernels& kernels, uint32_t n, int16_t* scratch) 
     key_value.data = static_cast<const float*>(query.data) + size_t(inside_) * query.cols;
     kernels.matmul(queries_.get(), inside_, first_.get(), w_, n, query, scratch);
     kernels.matmul(likeliest_.get(), 2 * inside_, first_.get(), w_, m, key_value, scratch);
-    for (uint32_t h = 0; h < config_.candidate_heads; ++h) {
+    for (uint32_t h = 0; h < heads_; ++h) {
         const uint32_t at = h * kCandidateHead;
         for (uint32_t j = 0; j < m; ++j) {
             const float* row = likeliest_.get() + size_t(j) * 2 * inside_ + at;

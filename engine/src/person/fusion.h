@@ -23,12 +23,13 @@ struct FusionState {
     double unseen = 0;            // the probability of a first-ever app
     uint64_t bytes = 0;
 
-    explicit FusionState(const Model& model);
+    FusionState(const Fusion& fusion, uint32_t candidate_heads);  // the head has to outlive it
 
-    // scratch: inputs of int8 matrices, as in RunState.
+    // hidden, logits: of the transformer, null for a head that does not read it; scratch: inputs of int8 matrices, as
+    // in RunState.
     void score(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, const Phi& phi,
                const float* hidden, const float* logits, int16_t* scratch);
-    // Of a model that knows no launches: its ranking is put aside, gets the current app, and is as before again.
+    // Of a model without a launch head: its ranking is put aside, gets the current app, and is as before again.
     void include_current(const Evidence& evidence, const Outlook& outlook, const Phi& phi);
     void leave_current_out();
     void correct(const Blend& blend, const Outlook& outlook, LastWord& word);  // then, of a launch: the last word
@@ -46,10 +47,11 @@ struct FusionState {
     static constexpr uint32_t kF = padded(kStatistics), kD = padded(kCandidateHead);
     static constexpr uint32_t kRoom = kCompared + 15;  // a kernel may read so many rows further
 
-    const Config& config_;
     const Fusion& fusion_;
-    const uint32_t w_ = padded(config_.evidence), s_ = padded(config_.dim + config_.moments());
-    const uint32_t inside_ = padded(config_.candidate_heads * kCandidateHead);  // H * D
+    const HeadShape shape_;
+    const uint32_t heads_;  // that compare candidates
+    const uint32_t w_ = padded(shape_.width), s_ = padded(shape_.state());
+    const uint32_t inside_ = padded(heads_ * kCandidateHead);  // H * D
     std::vector<Scored> aside_;
     double unseen_aside_ = 0;
     std::vector<uint32_t> places_;

@@ -19,7 +19,11 @@ Session::Session(std::shared_ptr<const Model> model_, const Kernels& kernels_, S
       pool(BlockLayout(*model, cache, schedule.context)), state(*model) {
     if (!model->config.evidence) return;
     evidence = std::make_unique<Evidence>();
-    fusion = std::make_unique<FusionState>(*model);
+    const auto head = [&](const Fusion& weights) {
+        return std::make_unique<FusionState>(weights, model->config.candidate_heads);
+    };
+    fusion = head(*model->weights.fusion);
+    if (model->config.launches) launch = head(*model->weights.launch);
 }
 
 uint32_t Session::pending(uint32_t cache) const {
@@ -117,37 +121,37 @@ double Session::unseen() {
 size_t Session::rank(size_t k, stap_candidate* best) {
     if (!evidence) return rank_logits(k, best);
     fuse();
-    return copy_ranking(k, best);
+    return copy_ranking(*fusion, k, best);
 }
 
 // A pure model knows nothing of moments: it answers as of the last event.
 size_t Session::rank_at(const Asked& asked, size_t k, stap_candidate* best, double& unseen_share) {
     unseen_share = 0;
     if (!evidence) return rank_logits(k, best);
-    fuse_at(asked);
-    fusion->correct(evidence->blend(), outlook, word);
-    unseen_share = fusion->unseen;
-    const size_t count = copy_ranking(k, best);
+    FusionState& head = fuse_at(asked);
+    head.correct(evidence->blend(), outlook, word);
+    unseen_share = head.unseen;
+    const size_t count = copy_ranking(head, k, best);
     answer_again();
     return count;
 }
 
-// Until `answer_again`, `fusion` answers for this question. Where the head knows no launches, what it says of other
-// apps is computed once per event, however often it is asked.
-void Session::fuse_at(const Asked& asked) {
-    const float* logit = logits();  // first of all: it fails where nothing was observed
+// The head that answers for this question, until `answer_again`. Without a launch head, what is said of other apps is
+// computed once per event, however often it is asked.
+FusionState& Session::fuse_at(const Asked& asked) {
+    if (steps == 0) fail(STAP_ERROR_EMPTY, "nothing observed yet");
     evidence->look(asked, outlook);
-    if (!model->config.launches) {
-        fuse();
-        fusion->include_current(*evidence, outlook, phi);
-        return;
+    if (launch) {
+        launch->score(*kernels, *evidence, outlook, phi, nullptr, nullptr, state.whole.get());
+        return *launch;
     }
-    fused = 0;
-    fusion->score(*kernels, *evidence, outlook, phi, state.hidden.get(), logit, state.whole.get());
+    fuse();
+    fusion->include_current(*evidence, outlook, phi);
+    return *fusion;
 }
 
 void Session::answer_again() {
-    if (!model->config.launches) fusion->leave_current_out();
+    if (!launch) fusion->leave_current_out();
 }
 
 // Before a launch is taken in: what would have been said of it, and what that teaches the last word.
@@ -157,18 +161,17 @@ void Session::learn_launch(std::string_view app, double minutes, double hour) {
     if (known == blend.places.end() || !blend.is_launch(app, minutes)) return;
     const uint64_t last = ranked;
     try {
-        fuse_at({Asked::kLaunch, minutes, hour});
-        fusion->learn(blend, outlook, word, known->second);
+        fuse_at({Asked::kLaunch, minutes, hour}).learn(blend, outlook, word, known->second);
         answer_again();
     } catch (const Failure&) {  // weights that give no number teach nothing; who asks will hear of it
     }
     ranked = last;  // nobody has asked
 }
 
-size_t Session::copy_ranking(size_t k, stap_candidate* best) const {
-    const size_t count = std::min(k, fusion->ranking.size());
+size_t Session::copy_ranking(const FusionState& head, size_t k, stap_candidate* best) const {
+    const size_t count = std::min(k, head.ranking.size());
     for (size_t i = 0; i < count; ++i) {
-        const FusionState::Scored& scored = fusion->ranking[i];
+        const FusionState::Scored& scored = head.ranking[i];
         const std::string& app = evidence->blend().apps[scored.place].name;
         best[i] = {app.data(), app.size(), scored.index, float(scored.probability)};
     }

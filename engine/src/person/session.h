@@ -25,13 +25,14 @@ struct Session {
     RunState state;
     std::unique_ptr<Evidence> evidence;  // of a model that has it
     std::unique_ptr<FusionState> fusion;
-    std::vector<Event> ring;  // the last L events: that of a step is at step % L
-    uint64_t steps = 0;       // events observed
-    uint64_t ranked = 0;      // steps at the last ranking
-    uint64_t answered = 0;    // steps that state.logits answers for
-    uint64_t fused = 0;       // steps that `fusion` answers for
-    Outlook outlook;          // of the last question that named a moment
-    LastWord word;            // of a model with evidence
+    std::unique_ptr<FusionState> launch;  // of a model with a launch head
+    std::vector<Event> ring;              // the last L events: that of a step is at step % L
+    uint64_t steps = 0;                   // events observed
+    uint64_t ranked = 0;                  // steps at the last ranking
+    uint64_t answered = 0;                // steps that state.logits answers for
+    uint64_t fused = 0;                   // steps that `fusion` answers for
+    Outlook outlook;                      // of the last question that named a moment
+    LastWord word;                        // of a model with evidence
 
     Session(std::shared_ptr<const Model> model, const Kernels& kernels, Schedule schedule, stap_dtype cache, Phi phi);
 
@@ -47,8 +48,8 @@ struct Session {
     uint32_t pending(uint32_t cache) const;  // events it has not taken yet
 
    private:
-    size_t copy_ranking(size_t k, stap_candidate* best) const;
-    void fuse_at(const Asked& asked);
+    size_t copy_ranking(const FusionState& head, size_t k, stap_candidate* best) const;
+    FusionState& fuse_at(const Asked& asked);
     void answer_again();
     void learn_launch(std::string_view app, double minutes, double hour);
     size_t rank_logits(size_t k, stap_candidate* best);

@@ -20,7 +20,9 @@ constexpr uint32_t kRanks = 16;  // of recency that are told apart; the last is 
     NAME(RankShare, "rank share") NAME(RankShareAfter, "rank share after") NAME(OverdueMinutes, "overdue minutes") \
     NAME(OverdueUsages, "overdue usages") NAME(InSession, "in session") NAME(SessionStarts, "session starts")      \
     NAME(Count, "count") NAME(Age, "age") NAME(StayLength, "stay length") NAME(MeanGap, "mean gap")                \
-    NAME(Rare, "rare") NAME(Pause, "pause") NAME(Waking, "waking") NAME(Again, "again")
+    NAME(Rare, "rare") NAME(Pause, "pause") NAME(Waking, "waking") NAME(Again, "again")                     \
+    NAME(Last12Launches, "last 12 launches") NAME(Last150Launches, "last 150 launches")                           \
+    NAME(WakingShare, "waking share") NAME(LaunchRank, "launch rank") NAME(Woke, "woke")
 
 #define STAP_MOMENT(NAME)                                                                                      \
     NAME(Open, "open") NAME(Gap, "gap") NAME(Stay, "stay") NAME(SinHour, "sin hour") NAME(CosHour, "cos hour") \
@@ -31,7 +33,7 @@ constexpr uint32_t kRanks = 16;  // of recency that are told apart; the last is 
     NAME(Rank3, "rank 3") NAME(Rank4, "rank 4") NAME(Rank5, "rank 5") NAME(Rank6, "rank 6-7")                  \
     NAME(Rank8, "rank 8-10") NAME(Rank11, "rank 11-14") NAME(Rank15, "rank 15+")                                 \
     NAME(Asked, "asked") NAME(Launching, "launching") NAME(Pause, "pause") NAME(Paused, "paused")                  \
-    NAME(Return, "return")
+    NAME(Return, "return") NAME(Returned, "returned") NAME(SinceWaking, "since waking") NAME(LastPause, "last pause")
 // clang-format on
 
 #define STAP_ENUMERATOR(name, text) kStatistic##name,

@@ -36,7 +36,7 @@ struct Pass {
 
     void add_moment(const Fusion& fusion, const float* moment, float* x) {
         float values[padded(kMomentValues)] = {};
-        fusion.moment.apply(moment, model.config.moments(), values);
+        fusion.moment.apply(moment, fusion.shape.moments, values);
         kernels.matmul(state.normed.get(), sizes.d, values, padded(kMomentValues), 1, fusion.embed_moment.view,
                        state.whole.get());
         for (uint32_t k = 0; k < sizes.d; ++k) x[k] += state.normed[k];

@@ -25,10 +25,11 @@ def train(
     read: Reader,
     out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
     preset: Annotated[
-        Literal["shipped", "paper", "small", "tiny"] | None,
+        Literal["shipped", "launch", "paper", "small", "tiny"] | None,
         typer.Option(
-            help="Where the settings come from (small). shipped: the model that ships; paper: the paper's; small: its "
-            "idea on two cores; tiny: for tests, takes seconds and learns nothing worth using."
+            help="Where the settings come from (small). shipped: the model that ships; launch: its launch head, "
+            "for a model given with --start; paper: the paper's; small: its idea on two cores; tiny: for tests, takes "
+            "seconds and learns nothing worth using."
         ),
     ] = None,
     without: Annotated[str | None, typer.Option(metavar="PART", help=f"Leave one out: {', '.join(WITHOUT)}.")] = None,
@@ -49,6 +50,7 @@ def train(
     always: Always = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data (not of `shipped`).")] = None,
     view: View = None,
+    start: Annotated[Path | None, typer.Option(metavar="FILE", help="A model to go on from.")] = None,
 ) -> None:
     """Train a model on people's logs into a run folder; needs `pip install 'stap[train]'`.
 
@@ -56,6 +58,7 @@ def train(
     """
     begin = "either" if start_or_resume else "resume" if resume else "new"
     given: dict[str, Any] = {"seed": seed, "fold": fold, "epochs": epochs, "split": presets.parse_split(split)}
+    given["start"] = str(model_file(start)) if start else None
     settings = presets.settle(out, begin, preset, config, without, given | {"always": usage.names(always)})
     run = load("stap.train.run")
     launches = settings.task == "shipped"

@@ -20,6 +20,7 @@ LARGEST = {  # far above anything useful, far below what a forged header needs t
     "hidden": 16384,
     "evidence": 1024,
     "candidate_heads": 16,
+    "launches": 1024,
 }
 CANDIDATE_HEAD = 16  # values of each
 REMEDY = "use a model that `stap train` wrote"
@@ -42,7 +43,7 @@ class ModelConfig:
     query_key_norm: bool = False  # RMSNorm on every head's queries and keys: leaves the plateau sooner, at higher rates
     ordinal_heads: int = 0  # the last so many heads turn by the event's index instead of its time
     evidence: int = 0  # width of the evidence head; 0: none
-    launches: bool = False  # the evidence head knows launches: the current app, and when somebody asks
+    launches: int = 0  # width of the launch head: asked at a moment, the current app among the candidates; 0: none
     candidate_heads: int = 0  # by which its candidates are compared with each other; 0: they are not
 
     def __post_init__(self) -> None:
@@ -51,12 +52,10 @@ class ModelConfig:
             kind: type | tuple[type, ...] = {"int": int, "bool": bool}.get(str(field.type), (int, float))
             if not isinstance(value, kind) or (field.type != "bool" and isinstance(value, bool)):
                 raise _bad(f"{field.name} is {value!r}")
-        for name, most in (LARGEST | ({} if self.evidence else {"candidate_heads": 0})).items():
-            least = 0 if name in ("evidence", "candidate_heads") else 1
+        for name, most in (LARGEST | ({} if self.evidence else {"candidate_heads": 0, "launches": 0})).items():
+            least = 0 if name in ("evidence", "candidate_heads", "launches") else 1
             if not least <= getattr(self, name) <= most:
                 raise _bad(f"{name} is {getattr(self, name)}, outside {least}..{most}")
-        if self.launches and not self.evidence:
-            raise _bad("launches without an evidence head")
         if self.dim % (2 * self.heads):
             raise _bad(f"dim {self.dim} does not give {self.heads} heads an even number of values each")
         if self.context % 2:
@@ -95,12 +94,14 @@ class ModelConfig:
         shapes["norm.weight"] = (d,)
         shapes["head.weight"] = (v, d)
         if self.evidence:
-            shapes |= {f"evidence.{name}": shape for name, shape in self._evidence_tensors().items()}
+            shapes |= {f"evidence.{name}": shape for name, shape in self._head_tensors(False).items()}
+        if self.launches:
+            shapes |= {f"launch.{name}": shape for name, shape in self._head_tensors(True).items()}
         return shapes
 
-    def _evidence_tensors(self) -> dict[str, tuple[int, ...]]:
-        (f, c), w = counts(self.launches), self.evidence
-        state, inside = self.dim + c, self.candidate_heads * CANDIDATE_HEAD
+    def _head_tensors(self, launches: bool) -> dict[str, tuple[int, ...]]:
+        (f, c), d, w = counts(launches), *((0, self.launches) if launches else (self.dim, self.evidence))
+        state, inside = d + c, self.candidate_heads * CANDIDATE_HEAD
         compare = {"compare.qkv.weight": (3 * inside, w), "compare.out.weight": (w, inside)}
         return {
             **(compare if inside else {}),
@@ -108,7 +109,7 @@ class ModelConfig:
             "statistic_scale": (f,),
             "context_mean": (c,),
             "context_scale": (c,),
-            "embed.weight": (self.dim, c),
+            **({"embed.weight": (d, c)} if d else {}),
             "gate.weight": (f, state),
             "gate.bias": (f,),
             "statistics.weight": (w, f),

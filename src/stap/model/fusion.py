@@ -8,6 +8,9 @@ that holds no virtual index has no logit. `compare` is attention: what an app's 
 the others' is. One more score stands for an app never seen before. Nothing depends on which app is which, so the scores
 follow any renaming.
 
+The launch head is the same, asked at a moment: the current app is among the candidates, there are more statistics, and
+the transformer is not heard (the state is the moment alone, there are no logits).
+
 Shapes: N positions, K candidates, F statistics, C values of the moment, W = config.evidence.
 """
 
@@ -28,11 +31,11 @@ NEVER = -1e4  # the score of a place where no candidate is
 class Comparison(nn.Module):
     """Attention from every candidate to the likeliest ones; nothing, to begin with."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, width: int, heads: int) -> None:
         super().__init__()
-        inside = config.candidate_heads * CANDIDATE_HEAD
-        self.qkv = nn.Linear(config.evidence, 3 * inside, bias=False)
-        self.out = nn.Linear(inside, config.evidence, bias=False)
+        inside = heads * CANDIDATE_HEAD
+        self.qkv = nn.Linear(width, 3 * inside, bias=False)
+        self.out = nn.Linear(inside, width, bias=False)
         nn.init.zeros_(self.out.weight)
 
     def forward(self, x: Tensor, present: Tensor) -> Tensor:
@@ -54,19 +57,21 @@ class Fusion(nn.Module):
     context_mean: Tensor
     context_scale: Tensor
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, launches: bool = False) -> None:
         super().__init__()
-        (statistics, values), width = counts(config.launches), config.evidence
-        state = config.dim + values
+        statistics, values = counts(launches)
+        dim, width = (0, config.launches) if launches else (config.dim, config.evidence)
+        state = dim + values
         for name, size in (("statistic", statistics), ("context", values)):  # (as the file calls the moment)
             self.register_buffer(f"{name}_mean", torch.zeros(size))
             self.register_buffer(f"{name}_scale", torch.ones(size))
-        self.embed = nn.Linear(values, config.dim, bias=False)  # into the transformer's input
+        if dim:
+            self.embed = nn.Linear(values, dim, bias=False)  # into the transformer's input
         self.gate = nn.Linear(state, statistics)
         self.statistics = nn.Linear(statistics, width)
         self.rank = nn.Embedding(RANKS, width)
         self.state = nn.Linear(state, width, bias=False)
-        self.compare = Comparison(config) if config.candidate_heads else None
+        self.compare = Comparison(width, config.candidate_heads) if config.candidate_heads else None
         self.hidden = nn.Linear(width, width)
         self.out = nn.Linear(width, 1, bias=False)
         self.unseen = nn.Linear(state, 1)
@@ -80,17 +85,26 @@ class Fusion(nn.Module):
         return ((moment - self.context_mean) * self.context_scale).clamp(-CLIP, CLIP)
 
     def forward(
-        self, hidden: Tensor, moment: Tensor, statistics: Tensor, rank: Tensor, logits: Tensor, present: Tensor
+        self,
+        hidden: Tensor | None,
+        moment: Tensor,
+        statistics: Tensor,
+        rank: Tensor,
+        logits: Tensor | None,
+        present: Tensor,
     ) -> Tensor:
         """(N, d), (N, C) normalised, (N, K, F), three of (N, K) -> (N, K + 1): the last is a first-ever app's.
 
-        The likeliest candidates by the blend come first.
+        The likeliest candidates by the blend come first. Hidden states and logits: None for the launch head.
         """
         statistics = statistics[..., : len(self.statistic_mean)]
         f = ((statistics - self.statistic_mean) * self.statistic_scale).clamp(-CLIP, CLIP)
-        state = torch.cat([hidden, moment], dim=-1)
+        state = moment if hidden is None else torch.cat([hidden, moment], dim=-1)
         x = F.silu(self.statistics(f) + self.rank(rank.clamp(max=RANKS - 1)) + self.state(state)[:, None])
         x = F.silu(self.hidden(x) if self.compare is None else self.hidden(x) + self.compare(x, present))
-        score = self.scale[0] * statistics[..., 0] + self.scale[1] * logits + self.out(x)[..., 0]
+        score = self.scale[0] * statistics[..., 0]
+        if logits is not None:
+            score = score + self.scale[1] * logits
+        score = score + self.out(x)[..., 0]
         score = (score + (f @ self.gate(state)[..., None])[..., 0]).masked_fill(~present, NEVER)
         return torch.cat([score, self.unseen(state)], dim=-1)

@@ -141,6 +141,7 @@ class Transformer(nn.Module):
         self.norm = nn.RMSNorm(config.dim, config.norm_eps)
         self.head = nn.Linear(config.dim, config.vocabulary, bias=False)
         self.evidence = Fusion(config) if config.evidence else None
+        self.launch = Fusion(config, launches=True) if config.launches else None
 
     def forward(self, app: Tensor, action: Tensor, minutes: Tensor, hour: Tensor, cache: Cache | None = None) -> Tensor:
         """(B, L) each: app and action int64, minutes float64, hour float32 -> logits (B, L, V)."""

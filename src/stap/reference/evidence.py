@@ -19,11 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stap.events import AT_ONCE, Event, Floats, Moment
+from stap.events import AT_ONCE, OPEN, Event, Floats, Moment
 from stap.evidence import CUES, EXPERTS, LAUNCH_CUES, MINUTE_HALF_LIVES, RANKS, STATISTICS, USAGE_HALF_LIVES
 from stap.predictors.again import length_of, log_odds
 from stap.predictors.blend import Blend
 from stap.predictors.cues import Cue, Cues
+from stap.reference.launches import ANY, Launches
 
 SESSION_GAP = 5.0  # minutes without an app that end a session
 RECENT_FADE, RANK_FADE, RANK_AFTER_FADE = 0.85, 0.995, 0.99
@@ -79,6 +80,24 @@ class Evidence(Blend):
         self._last_rank = RANKS - 1
         self._begins_session = True
         self._stayed = False  # the current usage was closed once
+        self._launches = Launches()
+        self._last_pause = 0.0  # before the last launch
+
+    def observe(self, event: Event) -> None:
+        if event.action != OPEN:
+            super().observe(event)
+            return
+        launch, pause = self.is_launch(event), self._pause(event.minutes) if self.names else 0.0
+        code = self._codes.get(event.app)
+        keys = self._keys(self._hour, Moment(event.minutes, event.hour)) if self.names else []
+        rank = None if code is None else self._latest.index(code)
+        super().observe(event)
+        if launch:
+            for key in keys[len(CUES) :]:
+                if key is not None:
+                    self._others.add(key, self.current)
+            self._launches.count(self.current, rank, length_of(pause))
+            self._last_pause = pause
 
     def _open(self, code: int, event: Event) -> None:
         fresh = code == len(self.names)
@@ -89,7 +108,7 @@ class Evidence(Blend):
         else:
             self.apps.append(App(first_usage=self._usages))
         if self._usages:
-            self._count(code, rank, fresh, event)
+            self._count(code, rank, fresh)
         self._gap = max(0.0, event.minutes - self._seen) if self._usages else 1e4
         self._begins_session = self._gap > SESSION_GAP
         if self._begins_session:
@@ -105,14 +124,14 @@ class Evidence(Blend):
         self._seen, self._stayed = event.minutes, False
         self._usages += 1
 
-    def _count(self, code: int, rank: int, fresh: bool, event: Event) -> None:
-        """Every cue that held until now was followed by this app."""
+    def _count(self, code: int, rank: int, fresh: bool) -> None:
+        """Every cue that held until now was followed by this app. (Those of launches are counted by `observe`.)"""
         after = self._rank_after[_bucket(self._last_rank)]
         self._rank *= RANK_FADE
         after *= RANK_AFTER_FADE
         self._rank[min(rank, RANKS - 1)] += 1.0
         after[min(rank, RANKS - 1)] += 1.0
-        for key in self._keys(self._hour, Moment(event.minutes, event.hour)):
+        for key in self._keys(self._hour, None):
             if key is not None:
                 (self._recent if key[0] == CUES.index("recent") else self._others).add(key, code)
         self._fresh_share = 0.98 * self._fresh_share + (0.02 if fresh else 0.0)
@@ -185,6 +204,7 @@ class Evidence(Blend):
             np.array(counts) for counts in zip(*(self._faded(app) for app in self.apps), strict=True)
         )
         after = self._rank_after[_bucket(self._last_rank)]
+        length = ANY if at is None or at.whenever else length_of(self._pause(at.minutes))
         rows = np.empty((n, len(STATISTICS)))
         for code, app in enumerate(self.apps):
             rank = self._latest.index(code)
@@ -216,6 +236,10 @@ class Evidence(Blend):
                 float(app.count <= 2),
                 *(_log(share[code]) for share in others[len(CUES) :]),
                 now.again if rank == 0 else 0.0,
+                *(_log(share) for share in self._launches.shares(code)),
+                _log(self._launches.waking_share(code)),
+                _log(self._launches.rank_share(place, length) / crowd),
+                float(self._launches.woke(code)),
             ]
         return rows
 
@@ -260,6 +284,9 @@ class Evidence(Blend):
                 math.log(pause + 0.1),
                 float(pause > AT_ONCE),
                 now.again,
+                float(self._launches.returned),
+                math.log1p(self._launches.since_waking),
+                math.log(self._last_pause + 0.1),
             ]
         )
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from stap.errors import BadInput
-from stap.events import OPEN, Corpus, Event, Moment, Ranking
+from stap.events import OPEN, WHENEVER, Corpus, Event, Moment, Ranking
 from stap.evidence import CANDIDATES
 from stap.model import weights
 from stap.model.config import ModelConfig
@@ -188,23 +188,22 @@ class Stap:
         self, evidence: Evidence, hidden: Tensor, logits: Tensor, at: Moment | None
     ) -> tuple[list[int], NDArray[np.float64], float]:
         """Codes of the apps that may come, likeliest first by the model; their shares; that of a first-ever app."""
-        fusion = self._model.evidence
-        assert fusion is not None
-        if at is not None and not self._model.config.launches:
-            return self._include_current(evidence, at, *self._fuse(evidence, hidden, logits, None))
+        fusion = self._model.evidence if at is None else self._model.launch
+        if fusion is None:
+            return self._include_current(evidence, at or WHENEVER, *self._fuse(evidence, hidden, logits, None))
         probability = evidence.probability() if at is None else evidence.launch(at)
         order = np.argsort(-probability, kind="stable").tolist()
         if at is None:
             order.remove(evidence.current)
         index = [self._phi.get(evidence.names[code]) for code in order]
-        held = torch.tensor([0.0 if i is None else float(logits[i]) for i in index])
+        held = torch.tensor([0.0 if i is None else float(logits[i]) for i in index])[None]
         rank = torch.tensor([evidence.recency(code) for code in order], dtype=torch.int64)
         with torch.inference_mode():
             moment = fusion.normal_moment(torch.from_numpy(evidence.moment(at).astype(np.float32))[None])
             statistics = torch.from_numpy(evidence.statistics(at)[order].astype(np.float32))
             present = torch.ones(1, len(order), dtype=torch.bool)
-            inputs = (statistics[None], rank[None], held[None], present)
-            fused = fusion(hidden[None], moment, *inputs)[0].double().numpy()
+            inputs = (statistics[None], rank[None], held if at is None else None, present)
+            fused = fusion(hidden[None] if at is None else None, moment, *inputs)[0].double().numpy()
         score = fusion.scale[0].item() * np.log(np.maximum(probability[order], LEAST))
         score[:CANDIDATES] = fused[:-1][:CANDIDATES]
         share = _softmax(np.append(score, fused[-1]))

@@ -28,7 +28,6 @@ class Mix:
     view_share: float = 0.5  # of the times somebody comes up, it is as another logger saw them, where that is given
     augmented: float = 0.5  # of the real logs change every time they come up
     interrupted: float = 0.4  # of the changed logs have other apps come up in the middle of usages
-    launches: float = 0.0  # of the real logs come up as launches, the others as merged usages
     instants: float = 0.25  # of the real logs come up without closes: so some loggers and most launchers see a person
     real: bool = True
     transformer: bool = True  # False: the evidence head sees the evidence and the moment only
@@ -55,7 +54,7 @@ class TrainConfig:
     fold: str = ""  # "2/5": the second fifth of the users is held out for testing
     always: tuple[str, ...] = ()  # users that train in every fold
     split: tuple[int, ...] = (8, 2)  # training : validation (: testing), by user, of those not held out
-    start: str = ""  # a model file to go on from, at half the rate
+    start: str = ""  # a model file to go on from, at half the rate; or the one that a launch head is added to
     shuffle: bool = True  # phi anew for every window and epoch; False is the non-shuffle ablation: once a user
     epochs: int = 1200
     curriculum: tuple[tuple[int, int], ...] = ()  # (context, epochs): shorter windows first

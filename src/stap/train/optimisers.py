@@ -16,12 +16,13 @@ from stap.train.muon import Muon
 
 BETWEEN = (
     *("attention.qkv", "attention.out", "feedforward.gate_up", "feedforward.down"),
-    *("evidence.statistics", "evidence.state", "evidence.hidden", "compare.qkv", "compare.out"),
+    *(f"{head}.{part}" for head in ("evidence", "launch") for part in ("statistics", "state", "hidden")),
+    *("compare.qkv", "compare.out"),
 )
 
 
 def build(model: Transformer, settings: TrainConfig) -> list[Optimizer]:
-    named = dict(model.named_parameters())
+    named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     matrices = [named[name] for name in named if settings.muon and name.removesuffix(".weight").endswith(BETWEEN)]
     moved = set(map(id, matrices))
     others = [parameter for parameter in named.values() if id(parameter) not in moved]

@@ -10,7 +10,7 @@ from typing import Any
 from stap.errors import BadInput
 from stap.model.config import ModelConfig
 from stap.train import config
-from stap.train.config import TrainConfig
+from stap.train.config import Mix, TrainConfig
 
 SHIPPED = ModelConfig(
     context=512, dim=64, layers=2, hidden=128, query_key_norm=True, ordinal_heads=2, evidence=128, candidate_heads=4
@@ -57,6 +57,13 @@ PRESETS = {
         clip=1.0,
     ),
 }
+
+# The launch head of the shipped model, on a model that was trained before.
+PRESETS["launch"] = replace(
+    PRESETS["shipped"],
+    model=replace(SHIPPED, launches=128),
+    population=Mix(steps=1000, prior_steps=0, prior_share=0.0),
+)
 
 # What it takes to leave each part out.
 WITHOUT: dict[str, dict[str, Any]] = {

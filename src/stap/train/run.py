@@ -82,7 +82,8 @@ def open_run(
     task = tasks.make(corpus, settings, where, view)
     model = task.build().to(here.device)
     moving = optimisers.build(model, settings)
-    average = {name: tensor.clone() for name, tensor in model.state_dict().items()} if settings.average else {}
+    moved = ((name, tensor) for name, tensor in model.named_parameters() if settings.average and tensor.requires_grad)
+    average = {name: tensor.detach().clone() for name, tensor in moved}
     progress = Progress(task.data)
     if (folder / LAST).exists():
         progress = checkpoint.load(folder / LAST, model, moving, progress.data, average)
@@ -218,7 +219,7 @@ def _finish(run: Run) -> None:
     if not run.progress.best_epoch:
         model = run.trainer.model.eval()
         if run.trainer.average:
-            model.load_state_dict(run.trainer.average)
+            model.load_state_dict(run.trainer.average, strict=False)  # (the rest has not moved)
         run.task.finish(model)
         weights.save(model, run.folder / run.task.result)
     say_result(run.progress, run.folder / run.task.result)

@@ -78,8 +78,8 @@ class Trainer:
 
 
 def learning_rate(settings: TrainConfig, step: int, total: int) -> float:
-    """Of step 0, 1, ...: a linear warm-up, then constant, or down a cosine; half of it for a trained start."""
-    rate = settings.learning_rate * (0.5 if settings.start else 1.0)
+    """Of step 0, 1, ...: a linear warm-up, then constant, or down a cosine; half of it for what was trained before."""
+    rate = settings.learning_rate * (0.5 if settings.start and not settings.model.launches else 1.0)
     rate *= min(1.0, (step + 1) / settings.warmup_steps) if settings.warmup_steps else 1.0
     if settings.decay == "none":
         return rate

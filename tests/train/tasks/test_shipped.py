@@ -18,6 +18,7 @@ from stap import prior
 from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
 from stap.events import Corpus, Usages
+from stap.evidence import MOMENT
 from stap.model import weights
 from stap.model.export import export
 from stap.predictors.blend import Blend
@@ -31,7 +32,7 @@ from stap.train.step import Trainer
 from stap.train.tasks.base import Epoch
 from stap.train.tasks.population import Member, Population
 from stap.train.tasks.shipped import Objective, Round, Shipped
-from stap.train.tasks.tables import LAUNCH, LAUNCHES, OPEN, SKIPPED, WHENEVER, tabulate
+from stap.train.tasks.tables import LAUNCHES, SKIPPED, Asking, tabulate
 from stap.windows import cut
 from train.made import SHIPPED as TINY
 
@@ -89,23 +90,38 @@ def test_of_a_launch_the_same_app_may_be_the_answer() -> None:
     """a, a after an hour, b, a: asked at launches the current app is a candidate, asked for another one it is not."""
     start = np.array([0.0, 60.0, 61.5, 63.0, 200.0])
     usages = Usages(np.array([0, 0, 1, 0, 0], np.int32), start, start + 1.0)
-    at_launch = tabulate(usages, np.random.default_rng(0), (0.0, 0.0, 1.0, 0.0), candidates=4)
+    at_launch = tabulate(usages, np.random.default_rng(0), Asking(0.0, launch=1.0), candidates=4)
     assert at_launch.candidate[0, 0] == 0
     assert [at_launch.candidate[i, at_launch.answer[i]] for i in (0, 2, 3)] == [0, 0, 0]
     assert at_launch.answer.tolist()[1] == 4, "b was never seen before"
-    other = tabulate(usages, np.random.default_rng(0), (0.0, 1.0, 0.0, 0.0), candidates=4)
+    other = tabulate(usages, np.random.default_rng(0), Asking(0.0), candidates=4)
     assert other.answer.tolist() == [SKIPPED, 4, 0, SKIPPED, SKIPPED]
 
 
-def test_people_come_up_as_launches_and_as_merged_usages(people: Corpus) -> None:
+def test_who_trains_a_launch_head_meets_launches_and_everybody_else_merged_usages(people: Corpus) -> None:
     gone = replace(people, app=np.where(people.app == 1, 0, people.app).astype(np.int32))
     everybody = Corpus.of((user, names, usages.renumbered()) for user, names, usages in gone.people())
     wanted = mixed(prior_share=0.0, new_share=0.0, augmented=0.0, instants=0.0)
-    for share, kinds in ((1.0, True), (0.0, False)):
-        for member in members(everybody, mixed(wanted, launches=share)):
-            assert bool(np.isin(member.table.position, (LAUNCH, WHENEVER)).any()) is kinds
-            assert bool((member.usages.app[1:] == member.usages.app[:-1]).any()) is kinds
-    assert sum(LAUNCHES) == pytest.approx(1.0)
+    asked = MOMENT.index("asked")
+    for width in (8, 0):
+        for member in members(everybody, replace(wanted, model=replace(wanted.model, launches=width))):
+            assert (member.table.asked[:, asked] == bool(width)).all()
+            assert bool((member.usages.app[1:] == member.usages.app[:-1]).any()) is bool(width)
+
+
+def test_launches_are_asked_about_at_their_moment_before_it_and_whenever() -> None:
+    """A launch every ten minutes, each one minute long: nine minutes' pause, asked about in time."""
+    start = np.arange(0.0, 40_000.0, 10.0, np.float64)
+    usages = Usages(np.arange(4000, dtype=np.int32) % 2, start, start + 1.0)
+    table = tabulate(usages, np.random.default_rng(0), LAUNCHES, candidates=2)
+    launching, pause = (table.asked[:-1, MOMENT.index(name)] for name in ("launching", "pause"))
+    minutes = np.exp(pause) - 0.1
+    at_launch = (launching == 1) & (np.abs(minutes - 9.0) < 1e-3)
+    before = (launching == 1) & (minutes < 8.999)
+    shares = [float(kind.mean()) for kind in (table.opened[:-1], at_launch, before)]
+    assert shares == pytest.approx(LAUNCHES, abs=0.03)
+    assert (minutes[before] >= 0).all()
+    assert (launching[table.opened[:-1]] == 0).all(), "at the open nobody knows when"
 
 
 @given(st.integers(0, 10_000), st.integers(4, 40))
@@ -202,7 +218,7 @@ def test_some_logs_come_without_closes(people: Corpus) -> None:
     wanted = mixed(prior_share=0.0, new_share=0.0, augmented=0.0, instants=1.0)
     everybody = [member for number in range(4) for member in members(people, wanted, number)]
     assert all((member.usages.start == member.usages.end).all() for member in everybody)
-    assert {bool((member.table.position == OPEN).all()) for member in everybody} == {True, False}
+    assert {bool(member.table.opened.all()) for member in everybody} == {True, False}
     with_closes = members(people, without(wanted, "instants"))
     assert all((member.usages.start < member.usages.end).any() for member in with_closes)
 
@@ -412,3 +428,16 @@ def test_who_always_trains_is_never_held_out(people: Corpus) -> None:
         assert set(people.users[:2]) <= set(training.users)
     with pytest.raises(BadInput, match="no user 'nobody'"):
         hold_out(people, "1/2", 0, ["nobody"])
+
+
+def test_a_launch_head_is_added_to_a_trained_model_and_nothing_else_moves(people: Corpus, run: Path) -> None:
+    start = run / "model.safetensors"
+    wanted = replace(TINY, model=replace(TINY.model, launches=8), start=str(start))
+    with pytest.raises(BadInput, match="added to a trained model"):
+        train(people, replace(wanted, start=""), run.parent / "nothing", "log")
+    path = run_model(people, wanted, run.parent / "launch")
+    before, after = weights.load(start).state_dict(), weights.load(path).state_dict()
+    assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())
+    assert after["launch.out.weight"].abs().max() > 0
+    again = run_model(people, replace(wanted, start=str(path)), run.parent / "again")
+    assert all(torch.equal(tensor, after[name]) for name, tensor in weights.load(again).state_dict().items()), "anew"

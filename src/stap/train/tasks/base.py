@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -57,13 +57,16 @@ class Epoch(ABC):
 
 
 def started(settings: TrainConfig) -> Transformer | None:
-    """The model that a run goes on from, if it names one."""
+    """The model that a run goes on from, if it names one; where a launch head is trained, with a fresh one."""
     if not settings.start:
         return None
-    path = Path(settings.start)
-    if weights.read_config(path) != settings.model:
+    path, launches = Path(settings.start), settings.model.launches
+    if replace(weights.read_config(path), launches=launches) != settings.model:
         raise BadInput(settings.start, "a model of other sizes", "start from a run of the same settings")
-    return weights.load(path)
+    model = Transformer(settings.model)
+    kept = {name: tensor for name, tensor in weights.load(path).state_dict().items() if not name.startswith("launch.")}
+    model.load_state_dict(kept, strict=False)
+    return model
 
 
 class Task(ABC):

@@ -17,7 +17,7 @@ from stap import prior
 from stap.events import Corpus, Usages, tidy
 from stap.prior import augment
 from stap.train.config import TrainConfig
-from stap.train.tasks.tables import LAUNCHES, ONLY_OPENS, USAGES, Random, Table, tabulate
+from stap.train.tasks.tables import LAUNCHES, ONLY_OPENS, USAGES, Asking, Random, Table, tabulate
 
 PRIOR_USAGES = (40, 2500)
 NEW_USAGES = (40, 256)  # of a newcomer
@@ -39,19 +39,21 @@ class Population:
 
     def __init__(self, corpus: Corpus, settings: TrainConfig, view: Corpus | None = None) -> None:
         self.seed, self.mix = settings.seed, settings.population
+        self.launches = bool(settings.model.launches)  # everybody comes up as launches, not as merged usages
         again = dict(zip(view.users, view.everybody(), strict=True)) if view else {}
         everybody = zip(corpus.users, corpus.everybody(), strict=True) if self.mix.real else ()
         # Of every person: as logged and, where there is one, the other view.
         self.logs = [[usages, again[user]] if user in again else [usages] for user, usages in everybody]
-        # What is asked most often, computed once: of every person and view, merged usages and launches.
-        self._plain = [[self._both(person, usages) for usages in views] for person, views in enumerate(self.logs)]
+        self.logs = [[usages if self.launches else tidy(usages) for usages in views] for views in self.logs]
+        # What is asked most often, computed once.
+        self._plain = [
+            [tabulate(usages, np.random.default_rng([self.seed, person]), self._asking) for usages in views]
+            for person, views in enumerate(self.logs)
+        ]
 
-    def _both(self, person: int, usages: Usages) -> list[tuple[Usages, Table]]:
-        merged = tidy(usages)
-        both = [(merged, tabulate(merged, np.random.default_rng([self.seed, person])))]
-        if self.mix.launches:
-            both.append((usages, tabulate(usages, np.random.default_rng([self.seed, person]), LAUNCHES)))
-        return both
+    @property
+    def _asking(self) -> Asking:
+        return LAUNCHES if self.launches else USAGES
 
     def round(self, number: int, mixed: bool, rng: Random) -> list[Member]:
         """Who comes up in a round; `mixed`: with real people."""
@@ -81,7 +83,7 @@ class Population:
             return self._member(person, self._changed(self.logs[person][view], rng), rng)
         if rng.random() < self.mix.instants:
             return self._member(person, self.logs[person][view], rng)
-        return Member(person, *self._plain[person][view][int(rng.random() < self.mix.launches)])
+        return Member(person, self.logs[person][view], self._plain[person][view])
 
     def _newcomers(self, wanted: float, rng: Random) -> Iterator[Member]:
         """So many usages of them; who used the phone more comes up more often."""
@@ -97,17 +99,14 @@ class Population:
             wanted -= length
 
     def _member(self, person: int, usages: Usages, rng: Random) -> Member:
-        """As launches or as merged usages; now and then without closes, and some of these are asked at the open alone,
-        where nothing else ever comes.
-        """
-        launches = rng.random() < self.mix.launches
-        shares = LAUNCHES if launches else USAGES
-        usages = usages if launches else tidy(usages)
+        """Now and then without closes, and some of these are asked at the open alone, where nothing else ever comes."""
+        asking = self._asking
+        usages = usages if self.launches else tidy(usages)
         if rng.random() < self.mix.instants:
             usages = usages._replace(end=usages.start)
-            if not launches and rng.random() < 0.5:
-                shares = ONLY_OPENS
-        return Member(person, usages, tabulate(usages, rng, shares))
+            if not self.launches and rng.random() < 0.5:
+                asking = ONLY_OPENS
+        return Member(person, usages, tabulate(usages, rng, asking))
 
     def _view(self, person: int, rng: Random) -> int:
         return int(rng.random() < self.mix.view_share and len(self.logs[person]) > 1)

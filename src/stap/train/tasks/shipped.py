@@ -1,6 +1,7 @@
 """The shipped model's task: which of a usage's candidates comes next, or an app never seen before.
 
-An epoch is a round of the population: people of the prior first, then real people among them.
+An epoch is a round of the population: people of the prior first, then real people among them. A model with a launch
+head is trained in two runs: first without it; then the head alone, on launches, and nothing else moves.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from stap.errors import BadInput
 from stap.events import Corpus, Longs
-from stap.model.fusion import NEVER
+from stap.model.fusion import NEVER, Fusion
 from stap.model.score import to_tensors
 from stap.model.transformer import Transformer
 from stap.phi import apply, draw, widen
@@ -24,7 +25,7 @@ from stap.train.config import TrainConfig
 from stap.train.people import People, hold_out
 from stap.train.tasks.base import Epoch, Task, started
 from stap.train.tasks.population import Member, Population
-from stap.train.tasks.tables import OPEN, SKIPPED, Random, Table, join
+from stap.train.tasks.tables import SKIPPED, Random, Table, join
 from stap.windows import Windows, cut, encode, trimmed
 
 LEAST = 16  # usages in a window, where the person has as many
@@ -77,7 +78,7 @@ class Round(Epoch):
         evidence = (
             table.moment[row].reshape(n, 2 * usages, -1),
             table.asked[row],
-            2 * np.arange(usages) + (table.position[row] != OPEN),  # the event after which each question is asked
+            2 * np.arange(usages) + ~table.opened[row],  # the event after which each question is asked
             apply(phi, candidate.reshape(n, -1)).reshape(candidate.shape).astype(np.int64),
             table.statistics[row].astype(np.float32),
             table.rank[row].astype(np.int64),
@@ -118,8 +119,12 @@ class Objective(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Of the N positions with an answer: scores (N, K + 1; K without evidence), the blend's (N, K), answers."""
         model, fusion = self.model, self.model.evidence
-        normal = None if fusion is None else fusion.normal_moment(moment)
         kept = answer != SKIPPED
+        if (launch := model.launch) is not None:
+            statistics, present = statistics[kept], present[kept]
+            scores = launch(None, launch.normal_moment(asked[kept]), statistics, rank[kept], None, present)
+            return scores, statistics[..., 0].masked_fill(~present, NEVER), answer[kept]
+        normal = None if fusion is None else fusion.normal_moment(moment)
         at = position[..., None]
         if self.hears_transformer:
             hidden = model.states(model.embed(app.clamp(min=0), action, hour, normal), minutes)
@@ -143,6 +148,9 @@ class Shipped(Task):
     result = "model.safetensors"
 
     def __init__(self, corpus: Corpus, settings: TrainConfig, view: Corpus | None = None) -> None:
+        if settings.model.launches and not settings.start:
+            remedy = "name it with --start, e.g. RUN/model.safetensors of `stap train --preset shipped`"
+            raise BadInput("training config", "a launch head is added to a trained model", remedy)
         self.settings, self.steps = settings, settings.population.steps
         training, testing = hold_out(corpus, settings.fold, settings.seed, settings.always)
         self.people = People(training, corpus.select(np.empty(0, np.int64)), testing)
@@ -158,22 +166,32 @@ class Shipped(Task):
         return Round.of(self.settings, number, self.population.round(number, mixed, rng), rng, last - begun)
 
     def build(self) -> Transformer:
-        """A fresh model, whose evidence head knows how large the statistics usually are."""
-        if model := started(self.settings):
-            return model
+        """A fresh model; or a trained one, with a fresh launch head if it is to have one."""
         torch.manual_seed(self.settings.seed)
-        model = Transformer(self.settings.model)
-        nn.init.normal_(model.head.weight, std=0.02)  # the transformer is silent until it has something to say
-        if model.evidence is not None:
-            rng = np.random.default_rng([self.settings.seed, 1, 0])
-            table = join([m.table for m in self.population.round(0, self.settings.population.real, rng)])
-            statistics = table.statistics[::17][table.candidate[::17] >= 0].astype(np.float64)
-            if not len(statistics):
-                raise BadInput("log", "nothing to learn from: nobody comes back to an app", "give longer logs")
-            _normalise(model, "statistic", statistics, KNOWN)
-            moments = [table.moment[::5].reshape(-1, table.moment.shape[-1]), table.asked[::2]]
-            _normalise(model, "context", np.concatenate(moments), OUTSIDE)
+        model = started(self.settings)
+        if model is None:
+            model = Transformer(self.settings.model)
+            nn.init.normal_(model.head.weight, std=0.02)  # the transformer is silent until it has something to say
+            if model.evidence is not None:
+                self._fit(model.evidence)
+        elif model.launch is not None:
+            self._fit(model.launch)
+            for name, parameter in model.named_parameters():
+                parameter.requires_grad_(name.startswith("launch."))
         return model
+
+    def _fit(self, head: Fusion) -> None:
+        """Let a head know how large the statistics and the values of the moment usually are."""
+        rng = np.random.default_rng([self.settings.seed, 1, 0])
+        table = join([m.table for m in self.population.round(0, self.settings.population.real, rng)])
+        statistics = table.statistics[::17][table.candidate[::17] >= 0].astype(np.float64)
+        if not len(statistics):
+            raise BadInput("log", "nothing to learn from: nobody comes back to an app", "give longer logs")
+        _normalise(head, "statistic", statistics, KNOWN)
+        moments = [table.moment[::5].reshape(-1, table.moment.shape[-1]), table.asked[::2]]
+        if self.settings.model.launches:
+            moments = moments[1:]  # it does not read events
+        _normalise(head, "context", np.concatenate(moments), OUTSIDE)
 
     def objective(self, model: Transformer) -> nn.Module:
         return Objective(model, self.settings.population.transformer)
@@ -189,8 +207,8 @@ class Shipped(Task):
         fusion.scale[1] = 0.0
 
 
-def _normalise(model: Transformer, what: str, values: np.ndarray, least: float) -> None:
-    values = values[:, : len(getattr(model.evidence, f"{what}_mean"))]
+def _normalise(head: Fusion, what: str, values: np.ndarray, least: float) -> None:
+    values = values[:, : len(getattr(head, f"{what}_mean"))]
     mean, deviation = values.mean(axis=0), values.std(axis=0) + least
-    getattr(model.evidence, f"{what}_mean").copy_(torch.from_numpy(mean))
-    getattr(model.evidence, f"{what}_scale").copy_(torch.from_numpy(1.0 / deviation))
+    getattr(head, f"{what}_mean").copy_(torch.from_numpy(mean))
+    getattr(head, f"{what}_scale").copy_(torch.from_numpy(1.0 / deviation))
