@@ -111,7 +111,7 @@ def test_who_trains_a_launch_head_meets_launches_and_everybody_else_merged_usage
 
 def test_launches_are_asked_about_at_their_moment_before_it_and_whenever() -> None:
     """A launch every ten minutes, each one minute long: nine minutes' pause, asked about in time."""
-    start = np.arange(0.0, 40_000.0, 10.0, np.float64)
+    start = np.linspace(0.0, 39_990.0, 4000)
     usages = Usages(np.arange(4000, dtype=np.int32) % 2, start, start + 1.0)
     table = tabulate(usages, np.random.default_rng(0), LAUNCHES, candidates=2)
     launching, pause = (table.asked[:-1, MOMENT.index(name)] for name in ("launching", "pause"))
