@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -10,39 +11,72 @@ from rich.text import Text
 
 from stap.cli import charts
 from stap.describe.counts import QUARTILES
-from stap.metrics import NAMES
+from stap.metrics import CUTOFFS, NAMES
 from stap.terminal import Grid, harmless
+
+HITS = tuple(f"HR@{k}" for k in CUTOFFS)
+PARTS = {"pause": "after a pause", "at_once": "at once", "home": "home", "resumed": "resumed"}
 
 
 def evaluation(result: dict[str, Any]) -> Grid:
     """The table of predictors."""
     entries = result["predictors"]
+    if result["protocol"] == "launch":
+        return _launches(entries)
     rows = _scores({name: entry["pooled"] for name, entry in entries.items()})
-    parts = {"pause": "pause", "at_once": "at once"} if result["protocol"] == "launch" else {"open": "open"}
     for row, entry in zip(rows, entries.values(), strict=True):
         span = entry["interval"].get("HR@1")
         row.append("{:.1f}-{:.1f}".format(*span) if span else "-")
-        row += [f"{entry[part]['HR@1']:.2f}" if entry[part]["n"] else "-" for part in parts]
+        row.append(f"{entry['open']['HR@1']:.2f}")
     count = next(iter(entries.values()))["pooled"]["n"]
-    explained = {
-        "pause": "pause, at once: HR@1 of launches more than a minute after the last close, and of the others",
-        "open": "open: HR@1 just after an open",
-    }
     return Grid(
         f"{result['protocol']} protocol, {count:,} predictions, percent",
-        ("predictor", *NAMES, "95 %", *parts.values()),
+        ("predictor", *NAMES, "95 %", "open"),
         rows,
-        caption=f"95 %: interval of HR@1 over users; {explained[next(iter(parts))]}",
+        caption="95 %: interval of HR@1 over users; open: HR@1 just after an open",
     )
 
 
-def _scores(rows: dict[str, dict[str, float]]) -> list[list[str | Text]]:
-    """A row a predictor, a cell a metric; the best of each metric in bold."""
-    best = {metric: max(row[metric] for row in rows.values()) for metric in NAMES}
-    return [
-        [name, *(Text(f"{row[m]:.2f}", style="bold" if row[m] == best[m] else "") for m in NAMES)]
-        for name, row in rows.items()
-    ]
+def _launches(entries: dict[str, Any]) -> Grid:
+    """What a launcher would have been right in, and what was asked of it."""
+    one = next(iter(entries.values()))
+    parts = {part: title for part, title in PARTS.items() if one[part] is not None}
+    rows = _scores({name: entry["pooled"] for name, entry in entries.items()}, HITS)
+    for part in parts:
+        cells = _scores({name: entry[part] for name, entry in entries.items()}, HITS[:1])
+        for row, (_, cell) in zip(rows, cells, strict=True):
+            row.append(cell)
+    return Grid(
+        f"launch protocol, {one['pooled']['n']:,} launches, percent",
+        ("predictor", *HITS, *parts.values()),
+        rows,
+        caption=_what_was_asked(one),
+    )
+
+
+def _what_was_asked(entry: dict[str, Any]) -> str:
+    """In words, with the numbers that weigh it."""
+    home = "This log cannot tell which launches came from a home screen."
+    if entry["home"] is not None:
+        home = (
+            f"home: of the {entry['home']['n']:,} from a home screen; resumed: of the {entry['resumed']['n']:,} where "
+            "the app used last came back without one."
+        )
+    return (
+        "Asked when each app was opened: which one is it? HR@k: how often it was among the first k. After a pause: "
+        f"HR@1 of the {entry['pause']['n']:,} launches more than a minute after the last close; at once: of the "
+        f"{entry['at_once']['n']:,} others. {home}"
+    )
+
+
+def _scores(rows: dict[str, dict[str, float]], metrics: Sequence[str] = NAMES) -> list[list[str | Text]]:
+    """A row a predictor, a cell a metric, the best of each metric in bold; a dash where nothing was scored."""
+    best = {metric: max(row.get(metric, 0.0) for row in rows.values()) for metric in metrics}
+
+    def cell(row: dict[str, float], metric: str) -> Text:
+        return Text(f"{row[metric]:.2f}", "bold" if row[metric] == best[metric] else "") if row["n"] else Text("-")
+
+    return [[name, *(cell(row, metric) for metric in metrics)] for name, row in rows.items()]
 
 
 def by_user(result: dict[str, Any], metric: str = "HR@1") -> Grid:

@@ -58,7 +58,7 @@ def train(
     given: dict[str, Any] = {"seed": seed, "fold": fold, "epochs": epochs, "split": presets.parse_split(split)}
     settings = presets.settle(out, begin, preset, config, without, given | {"always": usage.names(always)})
     run = load("stap.train.run")
-    launches = settings.task == "shipped"
+    launches = settings.task == "shipped" and settings.population.launches > 0
     people = read.launches(data) if launches else read.people(data)
     run.train(people, settings, out, ", ".join(data), begin, _view(view, people, read, launches))
 
