@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -16,7 +15,7 @@ from stap.demo.replay import frames
 from stap.describe.person import day
 from stap.errors import BadInput
 from stap.events import WHENEVER, Corpus, Moment, clock, from_table, moment
-from stap.files import fingerprint
+from stap.files import named
 from stap.predictors.base import ForeseesUnseen, fresh
 from stap.weights import model_file, shipped
 from stap.windows import VOCABULARY
@@ -34,7 +33,7 @@ def evaluate_(
     protocol: Annotated[
         Literal["launch", "stream", "paper"],
         typer.Option(
-            help="launch: asked when each app is opened, the one used last may come again; stream: asked at each close, "
+            help="launch: asked when each app is opened, the one used last may come again; stream: asked at each close "
             "which other app comes next; paper: the same in windows, to stand beside published figures."
         ),
     ] = "launch",
@@ -70,8 +69,8 @@ def evaluate_(
     if by_user:
         terminal.out.print("", tables.by_user(result))
     files = {
-        "model": _named(model_file(model or shipped())) if "stap" in makers else None,
-        "ranker": _named(ranker) if ranker and "gbdt" in makers else None,
+        "model": named(model_file(model or shipped())) if "stap" in makers else None,
+        "ranker": named(ranker) if ranker and "gbdt" in makers else None,
     }
     write_json({"version": __version__, "logs": logs, "users": read.users, **files, "seed": seed, **result}, json)
 
@@ -82,11 +81,6 @@ def _say_terms(corpus: Corpus, terms: evaluate.Terms, given: bool, trained: bool
     if left_out := int((corpus.app_counts > terms.vocabulary).sum()):
         people = f"{left_out:,} of {len(corpus.users):,} users"
         terminal.note(f"note: {people} left out: they have more than V = {terms.vocabulary} apps")
-
-
-def _named(path: Path) -> dict[str, str]:
-    """Which file it was, so that nobody has to guess later."""
-    return {"file": str(path), "sha256": fingerprint(path)}
 
 
 @reads_logs

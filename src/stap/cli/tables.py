@@ -90,21 +90,69 @@ def by_user(result: dict[str, Any], metric: str = "HR@1") -> Grid:
     return Grid(f"{metric} by user", ("user", *entries, "n"), rows)
 
 
+SCOPES = {
+    "pooled": "all launches",
+    "pause": "after a pause",
+    "at_once": "at once",
+    "home": "from a home screen",
+    "resumed": "the app used last, without a home screen",
+    "foreseen": "all launches, asked at the close before",
+}
+
+
 def people(title: str, figures: dict[str, Any]) -> RenderableType:
     """One group of `stap study people`: everything and the cold start, then the worst user and the calibration."""
-    worst = figures["worst user"]
-    lines = [
-        f"worst user, HR@1: {worst['user']}, {worst['margin']:+.2f} points beside {worst['best classical']} "
-        f"({worst['n']:,} usages)",
-        *(
-            f"calibration of stap, {what}: expected error {row['error']:.2f}, foretold {row['foretold']:.2f}, "
-            f"came {row['came']:.2f}"
-            for what, row in figures["calibration"].items()
-        ),
-    ]
     scopes = [scope for scope in figures if scope == "pooled" or scope.startswith("first ")]
     grids = [_beside(f"{title}, {scope}: {figures['users']} users", figures[scope]) for scope in scopes]
-    return Group(*grids, *(Text(harmless(line)) for line in lines))
+    return Group(*grids, *_fairness(figures, "usages"))
+
+
+def _fairness(figures: dict[str, Any], unit: str) -> list[Text]:
+    """The worst user, and how far the probabilities can be believed."""
+    worst, lines = figures["worst user"], []
+    if worst is not None:
+        lines.append(
+            f"worst user, HR@1: {worst['user']}, {worst['margin']:+.2f} points beside {worst['best classical']} "
+            f"({worst['n']:,} {unit})"
+        )
+    lines += [
+        f"calibration of stap, {what}: expected error {row['error']:.2f}, foretold {row['foretold']:.2f}, "
+        f"came {row['came']:.2f}"
+        for what, row in figures["calibration"].items()
+    ]
+    return [Text(harmless(line)) for line in lines]
+
+
+def launches(title: str, figures: dict[str, Any]) -> RenderableType:
+    """One group of `stap study launch`: a table for each kind of launch, "again" by the pause, who is worst off."""
+    told = [scope for scope in SCOPES if figures[scope] is not None]
+    untold = [] if len(told) == len(SCOPES) else [Text("home, resumed: these logs cannot tell\n")]
+    grids = [_ahead(f"{title}, {figures['users']} users, {SCOPES[scope]}", figures[scope]) for scope in told]
+    return Group(*grids, *untold, _again(figures["again"]), *_fairness(figures, "launches"))
+
+
+def _ahead(title: str, table: dict[str, Any]) -> Grid:
+    """Predictors, and how far STAP is ahead of the best of all others."""
+    lead, count = table["lead"], table["predictors"]["stap"]["n"]
+    rows = _scores(table["predictors"])
+    others = {metric: row["best"] for metric, row in lead.items() if row["best"]}
+    if others:
+        rows.append(["stap over the best", *(f"{lead[metric]['points']:+.2f}" for metric in NAMES)])
+    best = "; ".join(f"{metric} {name}" for metric, name in others.items())
+    return Grid(
+        f"{title}: {count:,} launches, percent",
+        ("predictor", *NAMES),
+        rows,
+        caption=f"best of the others: {best}\n" if others else "\n",
+    )
+
+
+def _again(curve: dict[str, Any]) -> Grid:
+    """How often the app used last came again, and how likely it was held, by minutes of pause."""
+    met = {length: row for length, row in curve.items() if row["n"]}
+    watched = [who for who in next(iter(met.values())) if who != "n"]
+    rows = [(length, *(f"{row[who]:.1f}" for who in watched), f"{row['n']:,}") for length, row in met.items()]
+    return Grid("the app used last again, by minutes of pause, percent", ("pause", *watched, "launches"), rows, "\n")
 
 
 def anew(title: str, figures: dict[str, Any]) -> Grid:
