@@ -124,7 +124,9 @@ def launch(
     for title, figures in results.items():
         terminal.out.print(tables.launches(title, figures))
     if figure is not None:
-        launch_curve.draw({f"{title}, {row['users']} users": row["again"] for title, row in results.items()}, figure)
+        curves = {f"{title}, {row['users']} users": row["again"] for title, row in results.items()}
+        with terminal.progress("drawing"):
+            launch_curve.draw(curves, figure)
         terminal.say(f"wrote {figure}")
     write_json({"version": __version__, "logs": [*(data or []), *(zero_shot or [])], **results}, json)
 

@@ -128,7 +128,7 @@ def launches(title: str, figures: dict[str, Any]) -> RenderableType:
     told = [scope for scope in SCOPES if figures[scope] is not None]
     untold = [] if len(told) == len(SCOPES) else [Text("home, resumed: these logs cannot tell\n")]
     grids = [_ahead(f"{title}, {figures['users']} users, {SCOPES[scope]}", figures[scope]) for scope in told]
-    return Group(*grids, *untold, _again(figures["again"]), *_fairness(figures, "launches"))
+    return Group(*grids, *untold, _again(figures["again"]), "", *_fairness(figures, "launches"))
 
 
 def _ahead(title: str, table: dict[str, Any]) -> Grid:
@@ -152,7 +152,7 @@ def _again(curve: dict[str, Any]) -> Grid:
     met = {length: row for length, row in curve.items() if row["n"]}
     watched = [who for who in next(iter(met.values())) if who != "n"]
     rows = [(length, *(f"{row[who]:.1f}" for who in watched), f"{row['n']:,}") for length, row in met.items()]
-    return Grid("the app used last again, by minutes of pause, percent", ("pause", *watched, "launches"), rows, "\n")
+    return Grid("the app used last again, by minutes of pause, percent", ("pause", *watched, "launches"), rows)
 
 
 def anew(title: str, figures: dict[str, Any]) -> Grid:

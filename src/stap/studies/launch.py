@@ -35,7 +35,7 @@ def collect(groups: Sequence[Group], names: Sequence[str] = USUAL["launch"], pro
     return Launched.over(
         [group.people for group in groups],
         {name: [ranks for ranks, _ in scores] for name, scores in found.items()},
-        {name: np.concatenate([held for _, held in scores]) for name, scores in found.items() if name in WATCHED},
+        {name: np.concatenate([held for _, held in found[name]]) for name in WATCHED if name in found},
     )
 
 
