@@ -125,10 +125,10 @@ class EnginePredictor:
                 return []
             raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
 
-    def unseen(self) -> float:
-        """How likely an app never seen before comes next; 0 for a model without evidence."""
+    def unseen(self, at: Moment | None = None) -> float:
+        """How likely an app never seen before comes next, or is launched then; 0 for a model without evidence."""
         try:
-            return self._session.unseen()
+            return self._session.unseen() if at is None else self._session.rank_at(1, at.minutes, at.hour)[1]
         except _engine.EngineError as error:
             if error.args[0] == NOTHING_OBSERVED:
                 return 1.0

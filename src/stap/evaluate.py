@@ -212,10 +212,10 @@ def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, terms: Terms
     }
 
 
-def rank_now(corpus: Corpus, predictor: Predictor, k: int, tick: Tick = quiet) -> Ranking:
-    """What the predictor expects after the last event of a corpus of one user."""
+def rank_now(corpus: Corpus, predictor: Predictor, k: int, at: Moment = WHENEVER, tick: Tick = quiet) -> Ranking:
+    """What the predictor expects to be launched at a moment after the last event of a corpus of one user."""
     for pair in corpus.events(0):
         for event in pair:
             predictor.observe(event)
         tick(1)
-    return predictor.rank(k)
+    return predictor.rank(k, at)

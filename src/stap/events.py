@@ -287,6 +287,12 @@ def clock(minutes: float) -> datetime:
     return EPOCH + timedelta(seconds=round(60 * minutes))
 
 
+def moment(when: datetime) -> Moment:
+    """What the person's clock shows; a zone, if it has one, is left aside."""
+    minutes = (when.replace(tzinfo=None) - EPOCH) / timedelta(minutes=1)
+    return Moment(minutes, float(hour_of_day(np.array(minutes))))
+
+
 def hour_of_day(minutes: Floats) -> Floats:
     """H in [0, 24), a real number."""
     hour = np.mod(minutes, DAY) / 60.0

@@ -34,3 +34,8 @@ def fingerprint(path: Path) -> str:
     """The first 16 digits of a file's SHA-256: enough to say which one it was."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def named(path: Path) -> dict[str, str]:
+    """Which file it was, for whoever reads the figures later."""
+    return {"file": str(path), "sha256": fingerprint(path)}

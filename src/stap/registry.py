@@ -14,9 +14,11 @@ from stap.predictors.rules import RULES
 from stap.weights import model_file, shipped
 
 NAMES = (*CLASSICAL, *RULES, "stap", "gbdt")
-USUAL = {  # who is in a table when nobody is named
+_OTHERS = (*(name for name in CLASSICAL if name != "again"), "stap")  # where the same app is never the next
+USUAL = {  # who is in a table when nobody is named, by protocol
     "launch": ("mfu", "again", "markov", "ppm", "blend", *RULES, "stap"),
-    "stream": (*(name for name in CLASSICAL if name != "again"), "stap"),
+    "stream": _OTHERS,
+    "paper": _OTHERS,
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.made import ROW, call, stap, write
-from stap import __version__
+from stap import __version__, registry
 from stap.demo.person import LOG
 from stap.model import weights
 from stap.model.config import ModelConfig
@@ -17,17 +17,21 @@ from stap.model.transformer import Transformer
 
 
 def test_evaluate_prints_a_table_and_writes_the_json(log: Path, tmp_path: Path) -> None:
-    """Mail Chat Mail: two labels; after Mail nothing else is known (miss), after Chat it is back to Mail (hit)."""
+    """Mail Chat Mail: two launches asked about; Chat was never seen before (a miss), Mail was (`previous` hits)."""
     scores = tmp_path / "scores.json"
     done = stap("evaluate", log, "--predictors", "mru,previous", "--json", scores)
     assert done.returncode == 0, done.stderr
     assert "previous" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "HR@1 of the 1 launches more than a minute after the last close; at once: of the 1 others" in said
+    assert "This log cannot tell which launches came from a home screen" in said
     result = json.loads(scores.read_text())
-    assert result["protocol"] == "stream"
+    assert result["protocol"] == "launch"
     assert result["predictors"]["previous"]["pooled"] == {
         "n": 2, "HR@1": 50.0, "HR@3": 50.0, "HR@5": 50.0, "MRR@3": 50.0, "MRR@5": 50.0
     }  # fmt: skip
-    assert result["predictors"]["mru"]["users"]["u"]["HR@1"] == 0.0
+    assert result["predictors"]["mru"]["users"]["u"]["HR@1"] == 0.0, "Mail comes second, after Chat"
+    assert result["predictors"]["mru"]["pause"]["MRR@3"] == 50.0
 
 
 def test_launches_are_asked_when_they_come(tmp_path: Path) -> None:
@@ -39,7 +43,7 @@ def test_launches_are_asked_when_they_come(tmp_path: Path) -> None:
         for app, hour, minute in rows
     ]
     path.write_text("user,app,start,end\n" + "\n".join(lines) + "\n")
-    done = stap("evaluate", path, "--predictors", "again,mru,blend", "--protocol", "launch", "--json", scores)
+    done = stap("evaluate", path, "--predictors", "again,mru,blend", "--json", scores)
     assert done.returncode == 0, done.stderr
     entry = json.loads(scores.read_text())["predictors"]["again"]
     assert [entry[part]["n"] for part in ("pooled", "pause", "at_once", "foreseen")] == [3, 2, 1, 3]
@@ -55,13 +59,12 @@ def test_predict(log: Path) -> None:
 
 
 def test_predict_with_the_shipped_model(log: Path) -> None:
-    """After Mail Chat Mail only Chat can be ranked; the rest is for an app never seen before."""
+    """After Mail Chat Mail both may come, Mail again; the rest is for an app never seen before."""
     answer = json.loads(stap("predict", log, "--json").stdout)
-    (best,) = answer["ranking"]
-    assert best["app"] == "Chat"
-    assert best["probability"] + answer["unseen"] == pytest.approx(1.0, abs=1e-5)
+    assert {row["app"] for row in answer["ranking"]} == {"Chat", "Mail"}
+    assert sum(row["probability"] for row in answer["ranking"]) + answer["unseen"] == pytest.approx(1.0, abs=1e-5)
     shown = stap("predict", log).stdout
-    assert "1. Chat" in shown
+    assert f"1. {answer['ranking'][0]['app']}" in shown
     assert f"{100 * answer['unseen']:.1f} %" in next(line for line in shown.splitlines() if "never seen before" in line)
 
 
@@ -94,8 +97,9 @@ def test_evaluate_has_the_shipped_model_beside_the_classical_ones(protocol: str,
 def test_demo_shows_a_ranking_and_the_table() -> None:
     done = stap("demo")
     assert done.returncode == 0, done.stderr
-    assert "next?" in done.stdout
-    for name in ("mfu", "mru", "previous", "markov", "ppm", "blend", "stap"):
+    assert "now?" in done.stdout
+    assert "launch protocol" in done.stdout
+    for name in registry.USUAL["launch"]:
         assert f"\n{name} " in done.stdout
     assert "`stap` predicts" in done.stdout
 
@@ -179,7 +183,7 @@ def test_the_json_says_what_was_measured_with_what(tmp_path: Path) -> None:
     result = json.loads(scores.read_text())
     assert result["logs"] == [str(log)]
     assert result["model"] == {"file": str(model), "sha256": sha256(model.read_bytes()).hexdigest()[:16]}
-    assert (result["ranker"], result["protocol"], result["context"]) == (None, "stream", None)
+    assert (result["ranker"], result["protocol"], result["context"]) == (None, "launch", None)
     assert (result["seed"], result["version"]) == (7, __version__)
     assert call("evaluate", log, "--predictors", "mru", "--json", scores).exit_code == 0
     assert json.loads(scores.read_text())["model"] is None, "none took part"
@@ -208,12 +212,37 @@ def test_predict_names_the_last_event(log: Path) -> None:
     assert after == {"app": "Mail", "action": "close", "time": "2024-05-01T09:01:00"}
 
 
+def test_predict_at_a_time(log: Path) -> None:
+    """Mail was closed at 9:01. `again` has it first an hour later, and second at once."""
+
+    def first(*at: str) -> str:
+        done = call("predict", log, "--predictor", "again", "--json", *at)
+        assert done.exit_code == 0, done.exception
+        return str(json.loads(done.stdout)["ranking"][0]["app"])
+
+    assert first("--at", "2024-05-01 10:00") == "Mail"
+    assert first("--at", "2024-05-01T09:01:30") == "Chat"
+    done = call("predict", log, "--predictor", "again", "--at", "2024-05-01 10:00")
+    assert done.stdout.splitlines()[0] == "Wed 1 May 2024 10:00, after closing Mail, Wed 1 May 2024 09:01:"
+    answers = [json.loads(call("predict", log, "--json", *at).stdout) for at in ((), ("--at", "2024-05-01 10:00"))]
+    assert [answer["at"] for answer in answers] == [None, "2024-05-01T10:00:00"]
+    for answer in answers:
+        shares = sum(row["probability"] for row in answer["ranking"])
+        assert shares + answer["unseen"] == pytest.approx(1.0, abs=1e-5), "unseen is asked of the same moment"
+    assert answers[0]["ranking"] != answers[1]["ranking"]
+
+
+def test_predict_at_no_time_or_one_that_is_past(log: Path) -> None:
+    for at, why in (("soon", "no time"), ("2024-05-01 09:00", "the log goes on until 2024-05-01 09:01:00")):
+        assert why in str(call("predict", log, "--at", at).exception)
+
+
 def test_predict_replays_no_more_than_the_last_usages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stap.cli.ask.REPLAYED", 3)
     log = write(tmp_path / "log.csv", *(("u", app) for app in "abcde"))
     done = call("predict", log, "--predictor", "mru", "--json", "-k", "9")
     assert [row["app"] for row in json.loads(done.stdout)["ranking"]] == ["e", "d", "c"]
-    assert "the last 3 of 5 usages were replayed" in done.stderr
+    assert "the last 3 of 5 launches were replayed" in done.stderr
     monkeypatch.setattr("stap.cli.ask.REPLAYED", 5)
     assert not call("predict", log, "--predictor", "mru").stderr
 
@@ -223,7 +252,7 @@ def test_predict_ends_soon_on_a_million_apps(tmp_path: Path) -> None:
     log = write(tmp_path / "log.parquet", *(("u", f"app {number}") for number in range(1_000_000)))
     done = stap("predict", log)  # within the limit that `stap` has
     assert done.returncode == 0, done.stderr
-    assert "the last 50,000 of 1,000,000 usages" in done.stderr
+    assert "the last 50,000 of 1,000,000 launches" in done.stderr
 
 
 def test_predict_wants_one_user_and_names_some(tmp_path: Path) -> None:

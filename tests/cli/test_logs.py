@@ -17,7 +17,7 @@ def test_import_writes_a_usage_table_that_every_command_reads(log: Path, tmp_pat
     out = tmp_path / "out.parquet"
     done = stap("import", log, "-o", out)
     assert done.returncode == 0, done.stderr
-    assert "3 usages of 1 user" in done.stdout
+    assert "3 launches of 1 user" in done.stdout
     assert pl.read_parquet(out)["app"].to_list() == ["Mail", "Chat", "Mail"]
     again = stap("import", out, "-o", tmp_path / "again.csv")
     assert again.returncode == 0, again.stderr

@@ -51,7 +51,7 @@ def test_every_command_that_reads_logs_has_the_same_options() -> None:
     tree = get_command(app)
     commands = tree.commands | tree.commands["study"].commands  # type: ignore[attr-defined]
     ours = ["import", "describe", "evaluate", "predict", "train", "rival", "adapt"]
-    for name in [*ours, "people", "loggers", "numbers"]:
+    for name in [*ours, "people", "launch", "loggers", "numbers"]:
         params = {param.name: param for param in commands[name].params}
         assert {"format", "zone", "skip_bad_rows", "keep_system", "users"} <= set(params), name
         assert "read" not in params

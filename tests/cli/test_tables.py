@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -12,11 +13,12 @@ import pytest
 from rich.console import Console, RenderableType
 from train.made import corpus
 
-from stap import terminal, verdict
+from stap import registry, terminal, verdict
 from stap.cli import charts, tables
 from stap.demo.replay import Frame
 from stap.describe import counts, person
 from stap.evaluate import Terms, run
+from stap.events import UNKNOWN
 from stap.metrics import NAMES
 from stap.predictors import CLASSICAL
 from stap.verdict import Figure
@@ -51,6 +53,26 @@ def test_the_table_of_predictors(result: dict[str, Any]) -> None:
     fits(shown, "predictor", *NAMES, "open", *(f"{pooled[name]:.2f}" for name in NAMES))
     assert "{:.1f}-{:.1f}".format(*spans["HR@1"]) in shown
     assert f"{pooled['n']:,} predictions" in shown
+
+
+@pytest.mark.parametrize("home", [UNKNOWN, 1])
+def test_the_table_of_launches_has_five_columns_and_says_what_was_asked(home: int) -> None:
+    people = corpus(3)
+    people = replace(people, home=np.full(len(people.app), home, np.int8))
+    makers = dict.fromkeys(registry.USUAL["launch"], CLASSICAL["again"])
+    result = run(people, makers, "launch", Terms())
+    entry = result["predictors"]["stap"]
+    shown = printed(tables.evaluation(result))
+    hits = [entry["pooled"]["HR@1"], entry["pooled"]["HR@3"], entry["pooled"]["HR@5"], entry["pause"]["HR@1"]]
+    fits(shown, "predictor", "HR@1", "HR@3", "HR@5", "after", "once", *(f"{value:.2f}" for value in hits))
+    said = " ".join(shown.split())
+    assert f"{entry['pooled']['n']:,} launches" in said
+    assert f"of the {entry['pause']['n']:,} launches more than a minute after" in said
+    if home == UNKNOWN:
+        assert shown.count("stap ") == 1, "one block"
+        assert "cannot tell which launches came from a home screen" in said
+    else:
+        assert f"of the {entry['home']['n']:,} from a home screen; resumed: of the 0 where" in said
 
 
 def test_the_table_by_user_goes_on_below_where_it_is_too_wide(result: dict[str, Any]) -> None:
@@ -126,7 +148,7 @@ def test_a_ranking_and_a_frame_of_the_demo() -> None:
     shown = printed(charts.ranking(ranked, unseen=0.1))
     fits(shown, "50.0", "25.0", "10.0")
     assert "\n 2. Mail " in shown, "places are aligned"
-    fits(printed(charts.frame(Frame(datetime(2025, 3, 3, 8), LONG, ranked[:5], "Mail"), 3, 7)), "25.0")
+    fits(printed(charts.frame(Frame(datetime(2025, 3, 3, 8), LONG, 7.2, ranked[:5], "Mail"), 3, 7)), "25.0")
 
 
 def test_hours_and_weeks_by_hand() -> None:

@@ -60,6 +60,8 @@ def test_the_engine_says_what_pytorch_says(path: Path) -> None:
             mine, its = dict(native.rank(99, at)), dict(torch.rank(99, at))
             assert mine.keys() == its.keys()
             assert all(abs(mine[app] - its[app]) < 2e-5 for app in mine), (step, at)
+            assert abs(native.unseen(at) - torch.unseen(at)) < 2e-5
+            assert sum(mine.values()) + native.unseen(at) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_the_current_app_may_come_again_when_a_moment_is_named(path: Path) -> None:

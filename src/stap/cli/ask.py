@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from datetime import datetime
 from typing import Annotated, Literal
 
 import typer
@@ -14,13 +14,13 @@ from stap.demo.person import LOG as DEMO_LOG
 from stap.demo.replay import frames
 from stap.describe.person import day
 from stap.errors import BadInput
-from stap.events import Corpus, clock, merged
-from stap.files import fingerprint
+from stap.events import WHENEVER, Corpus, Moment, clock, from_table, moment
+from stap.files import named
 from stap.predictors.base import ForeseesUnseen, fresh
 from stap.weights import model_file, shipped
 from stap.windows import VOCABULARY
 
-REPLAYED = 50_000  # usages: a life of them would take minutes, and what was years ago says little
+REPLAYED = 50_000  # launches: a life of them would take minutes, and what was years ago says little
 
 
 @reads_logs
@@ -30,7 +30,13 @@ def evaluate_(
     predictors: Names = None,
     model: Model = None,
     ranker: Ranker = None,
-    protocol: Annotated[Literal["launch", "stream", "paper"], typer.Option(help="See docs/protocol.md.")] = "stream",
+    protocol: Annotated[
+        Literal["launch", "stream", "paper"],
+        typer.Option(
+            help="launch: asked when each app is opened, the one used last may come again; stream: asked at each close "
+            "which other app comes next; paper: the same in windows, to stand beside published figures."
+        ),
+    ] = "launch",
     context: Annotated[
         int | None, typer.Option(min=2, help="Events in a window of the paper protocol, if not the model's own L.")
     ] = None,
@@ -41,11 +47,14 @@ def evaluate_(
     by_user: Annotated[bool, typer.Option("--by-user", help="Print HR@1 of every user too.")] = False,
     json: Json = None,
 ) -> None:
-    """Score predictors on a log: HR@k and MRR@k, in percent, people apart and pooled.
+    """Score predictors on a log: how often the app that was opened is among their first 1, 3 or 5 (HR@k, in percent).
+
+    Each meets every person's history once, in the order of time, and has to answer before it is told. docs/protocol.md
+    says what is asked, when, and what else `--json` has.
 
     Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
     """
-    names = predictors.split(",") if predictors else registry.USUAL["launch" if protocol == "launch" else "stream"]
+    names = predictors.split(",") if predictors else registry.USUAL[protocol]
     with terminal.progress("loading"):
         makers = {name: registry.maker(name, model, ranker, protocol, seed) for name in names}
     if context is not None and protocol != "paper":
@@ -60,8 +69,8 @@ def evaluate_(
     if by_user:
         terminal.out.print("", tables.by_user(result))
     files = {
-        "model": _named(model_file(model or shipped())) if "stap" in makers else None,
-        "ranker": _named(ranker) if ranker and "gbdt" in makers else None,
+        "model": named(model_file(model or shipped())) if "stap" in makers else None,
+        "ranker": named(ranker) if ranker and "gbdt" in makers else None,
     }
     write_json({"version": __version__, "logs": logs, "users": read.users, **files, "seed": seed, **result}, json)
 
@@ -74,11 +83,6 @@ def _say_terms(corpus: Corpus, terms: evaluate.Terms, given: bool, trained: bool
         terminal.note(f"note: {people} left out: they have more than V = {terms.vocabulary} apps")
 
 
-def _named(path: Path) -> dict[str, str]:
-    """Which file it was, so that nobody has to guess later."""
-    return {"file": str(path), "sha256": fingerprint(path)}
-
-
 @reads_logs
 def predict(
     logs: Logs,
@@ -86,34 +90,59 @@ def predict(
     k: Annotated[int, typer.Option("-k", min=1, max=VOCABULARY, help="How many apps.")] = 5,
     predictor: Name = "stap",
     model: Model = None,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help='When somebody looks at the screen, e.g. "2025-03-03 08:00"; else whenever.'),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Rank the apps that come next, after the log's last event; and say how likely it is one never seen before.
+    """Rank the apps that are opened next, the one used last included; and how likely it is one never seen before.
 
-    Example: `stap predict my.parquet -k 3`
+    Without `--at` nobody knows when that will be, and the log's last event is all there is to go by.
+
+    Example: `stap predict my.parquet -k 3 --at "2025-03-03 08:00"`
     """
-    maker = registry.maker(predictor, model)
-    everything = read.people(logs)
+    maker, asked_at = registry.maker(predictor, model), _moment(at)
+    everything = read.launches(logs)
     if len(everything.users) > 1:
         choose = f"choose one with --user ({usage.some(everything.users)})"
         raise BadInput(", ".join(logs), "several users in it", choose)
     corpus = everything.last(REPLAYED)
     if len(corpus.app) < len(everything.app):
-        terminal.note(f"note: the last {REPLAYED:,} of {len(everything.app):,} usages were replayed")
+        terminal.note(f"note: the last {REPLAYED:,} of {len(everything.app):,} launches were replayed")
+    closed, ended = corpus.apps[0][corpus.app[-1]], clock(corpus.end[-1])
+    if asked_at.minutes < corpus.end[-1]:
+        raise BadInput(f"--at {at}", f"the log goes on until {ended}", "give a later time")
     asked = fresh(maker, corpus.users[0])
     with terminal.progress("replaying", len(corpus.app)) as tick:
-        ranked = evaluate.rank_now(corpus, asked, k, tick)
-    unseen = asked.unseen() if isinstance(asked, ForeseesUnseen) else None
-    closed, when = corpus.apps[0][corpus.app[-1]], clock(corpus.end[-1])
+        ranked = evaluate.rank_now(corpus, asked, k, asked_at, tick)
+    unseen = asked.unseen(asked_at) if isinstance(asked, ForeseesUnseen) else None
+    when = None if asked_at.whenever else clock(asked_at.minutes)
     if json:
-        after = {"app": closed, "action": "close", "time": when.isoformat()}
-        best = [{"app": name, "probability": probability} for name, probability in ranked]
-        terminal.out.print_json(
-            data={"after": after, "replayed": len(corpus.app), "ranking": best, "unseen": unseen}, ensure_ascii=True
-        )
+        answer = {
+            "after": {"app": closed, "action": "close", "time": ended.isoformat()},
+            "at": when and when.isoformat(),
+            "replayed": len(corpus.app),
+            "ranking": [{"app": name, "probability": probability} for name, probability in ranked],
+            "unseen": unseen,
+        }
+        terminal.out.print_json(data=answer, ensure_ascii=True)
     else:
-        terminal.say(f"after closing {closed}, {day(when)} {when:%Y %H:%M}:")
+        shown = f"{_shown(when)}, after" if when else "after"
+        terminal.say(f"{shown} closing {closed}, {_shown(ended)}:")
         terminal.out.print(charts.ranking(ranked, unseen=unseen))
+
+
+def _moment(at: str | None) -> Moment:
+    """What --at says, on the person's wall clock."""
+    try:
+        return WHENEVER if at is None else moment(datetime.fromisoformat(at))
+    except ValueError:
+        raise BadInput(f"--at {at}", "no time", 'give one like "2025-03-03 08:00"') from None
+
+
+def _shown(when: datetime) -> str:
+    return f"{day(when)} {when:%Y %H:%M}"
 
 
 def demo(
@@ -124,15 +153,15 @@ def demo(
 
     Example: `stap demo --seconds 3`
     """
-    corpus = merged(sources.read([DEMO_LOG]).table)
-    makers = {name: registry.maker(name, model) for name in registry.USUAL["stream"]}
+    corpus = from_table(sources.read([DEMO_LOG]).table)
+    makers = {name: registry.maker(name, model) for name in registry.USUAL["launch"]}
     with terminal.progress("replaying", len(corpus.app)) as tick:
         played = list(frames(corpus, 0, fresh(makers["stap"], corpus.users[0]), tick=tick))
     terminal.out.print(
-        f"Four weeks of a phone, {len(corpus.app):,} usages of {len(corpus.apps[0])} apps; `stap` predicts."
+        f"Four weeks of a phone, {len(corpus.app):,} launches of {len(corpus.apps[0])} apps; `stap` predicts."
     )
     charts.replay(played, seconds)
     with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
-        result = evaluate.run(corpus, makers, "stream", evaluate.Terms(), tick)
+        result = evaluate.run(corpus, makers, "launch", evaluate.Terms(), tick)
     terminal.out.print(tables.evaluation(result))
     terminal.out.print("Your own log: [bold]stap evaluate FILE[/] (docs: README.md)")

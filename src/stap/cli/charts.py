@@ -96,11 +96,17 @@ def frame(now: Frame, hits: int, seen: int) -> Panel:
     """One frame of the demo."""
     verdict, style = (f"number {now.place}", "green") if now.place else ("not listed", "red")
     body = Group(
-        Text(f"closed {harmless(now.closed)}; next?"),
+        Text(f"closed {harmless(now.closed)} {_ago(now.pause)}; now?"),
         ranking(now.ranking, now.came),
         Text(f"came: {harmless(now.came)}, {verdict}", style=style),
     )
     return Panel(body, title=f"{now.time:%a %d %b, %H:%M}", subtitle=f"top 5 right in {hits} of {seen}", width=64)
+
+
+def _ago(minutes: float) -> str:
+    if minutes < 1:
+        return "a moment ago"
+    return f"{minutes:.0f} min ago" if minutes < 100 else f"{minutes / 60:.0f} h ago"
 
 
 def replay(played: list[Frame], seconds: float) -> None:

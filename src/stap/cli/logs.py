@@ -31,7 +31,7 @@ def import_(
             metavar="SECONDS|all",
             help="An app that is back sooner is the same launch; `all`: whenever, the paper's rule.",
         ),
-    ] = "all",
+    ] = f"{usage.GAP:g}",
     as_user: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="All of it is one person's, called NAME from now on.")
     ] = None,
@@ -39,7 +39,7 @@ def import_(
         bool, typer.Option("--same-users", help="A user's name means the same person in every log given.")
     ] = False,
 ) -> None:
-    """Turn any supported log into a usage table.
+    """Turn any supported log into a table of launches; what needs the paper's merged usages merges them by itself.
 
     Example: `adb shell dumpsys usagestats | stap import - -o my.parquet`
     """

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from stap import terminal
+from stap import __version__, registry, terminal
 from stap.cli import tables
-from stap.cli.options import Json, Logs, Model, Ranker, Reader, load, reads_logs, write_json
+from stap.cli.options import Json, Logs, Model, Names, Ranker, Reader, load, reads_logs, write_json
 from stap.errors import BadInput
+from stap.events import Corpus
+from stap.studies import launch as by_launch
+from stap.studies import launch_curve
 from stap.studies import loggers as by_logger
 from stap.studies import numbers as by_numbers
 from stap.studies import people as by_people
 from stap.weights import model_file
 
 BENCHES = ("import", "windows", "stream", "training", "muon", "latency", "shipped")
+
+Trained = Annotated[
+    list[str] | None, typer.Option("--data", metavar="LOG", help="What the runs were trained on; may be repeated.")
+]
+Runs = Annotated[list[Path] | None, typer.Option("--runs", metavar="RUN", help="A fold's folder; may be repeated.")]
+Others = Annotated[
+    list[str] | None, typer.Option("--zero-shot", metavar="LOG", help="Other people, for --model; may be repeated.")
+]
+Jobs = Annotated[int, typer.Option(min=1, help="At the same time.")]
 
 study = typer.Typer(no_args_is_help=True, help="Measure accuracy: who predicts whom how well, and what it depends on.")
 
@@ -39,21 +52,15 @@ def bench(
 @reads_logs
 def people(
     read: Reader,
-    data: Annotated[
-        list[str] | None, typer.Option("--data", metavar="LOG", help="What the runs were trained on; may be repeated.")
-    ] = None,
-    runs: Annotated[
-        list[Path] | None, typer.Option("--runs", metavar="RUN", help="A fold's folder; may be repeated.")
-    ] = None,
-    zero_shot: Annotated[
-        list[str] | None, typer.Option("--zero-shot", metavar="LOG", help="Other people, for --model; may be repeated.")
-    ] = None,
+    data: Trained = None,
+    runs: Runs = None,
+    zero_shot: Others = None,
     model: Model = None,
     ranker: Ranker = None,
     anew: Annotated[
         int | None, typer.Option(min=2, metavar="USAGES", help="Also with everybody beginning anew so often.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="At the same time.")] = 2,
+    jobs: Jobs = 2,
     json: Json = None,
 ) -> None:
     """Every predictor on people nobody trained on, pooled over folds; or one model on all people of other logs.
@@ -61,20 +68,67 @@ def people(
     Example: `stap study people --data phones.parquet --runs runs/fold1 --runs runs/fold2`,
     `stap study people --zero-shot others.parquet --model model.safetensors --ranker gbdt.txt`
     """
-    if bool(data) != bool(runs) or bool(zero_shot) != bool(model) or not (data or zero_shot):
-        why = "--data goes with --runs, and --zero-shot with --model"
-        raise BadInput("stap study people", why, "give both of one pair, or all four")
-    groups = {}
-    if data and runs:
-        groups["held out"] = by_people.held_out(read.people(data), runs)
-    if zero_shot and model:
-        groups["zero-shot"] = [by_people.Group(read.people(zero_shot), model_file(model), ranker)]
+    groups = _groups("people", read.people, data, runs, zero_shot, model, ranker)
     results = {title: by_people.run(members, anew, jobs) for title, members in groups.items()}
     for title, figures in results.items():
         terminal.out.print(tables.people(title, figures))
         if anew:
             terminal.out.print(tables.anew(f"{title}, anew every {anew} usages", figures["anew"]))
     write_json(results, json)
+
+
+def _groups(
+    study: str,
+    read: Callable[[list[str]], Corpus],
+    data: list[str] | None,
+    runs: list[Path] | None,
+    zero_shot: list[str] | None,
+    model: Path | None,
+    ranker: Path | None = None,
+) -> dict[str, list[by_people.Group]]:
+    """People nobody trained on: those whom the runs held out, and everybody of other logs."""
+    if bool(data) != bool(runs) or bool(zero_shot) != bool(model) or not (data or zero_shot):
+        why = "--data goes with --runs, and --zero-shot with --model"
+        raise BadInput(f"stap study {study}", why, "give both of one pair, or all four")
+    groups = {}
+    if data and runs:
+        groups["held out"] = by_people.held_out(read(data), runs)
+    if zero_shot and model:
+        groups["zero-shot"] = [by_people.Group(read(zero_shot), model_file(model), ranker)]
+    return groups
+
+
+@study.command("launch")
+@reads_logs
+def launch(
+    read: Reader,
+    data: Trained = None,
+    runs: Runs = None,
+    zero_shot: Others = None,
+    model: Model = None,
+    predictors: Names = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", metavar="PNG", help="Draw how likely the same app comes again.")
+    ] = None,
+    jobs: Jobs = 2,
+    json: Json = None,
+) -> None:
+    """The launcher's moment on people nobody trained on: `stap` beside classical predictors and launchers' rules.
+
+    Example: `stap study launch --data phones.parquet --runs runs/fold1 --runs runs/fold2`,
+    `stap study launch --zero-shot others.parquet --model model.safetensors --figure again.png`
+    """
+    groups = _groups("launch", read.launches, data, runs, zero_shot, model)
+    names = predictors.split(",") if predictors else registry.USUAL["launch"]
+    results = {title: by_launch.run(members, names, jobs) for title, members in groups.items()}
+    for title, figures in results.items():
+        terminal.out.print(tables.launches(title, figures))
+    if figure is not None:
+        curves = {f"{title}, {row['users']} users": row["again"] for title, row in results.items()}
+        with terminal.progress("drawing"):
+            launch_curve.draw(curves, figure)
+        terminal.say(f"wrote {figure}")
+    write_json({"version": __version__, "logs": [*(data or []), *(zero_shot or [])], **results}, json)
 
 
 @study.command("loggers")

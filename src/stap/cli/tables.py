@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -10,39 +11,72 @@ from rich.text import Text
 
 from stap.cli import charts
 from stap.describe.counts import QUARTILES
-from stap.metrics import NAMES
+from stap.metrics import CUTOFFS, NAMES
 from stap.terminal import Grid, harmless
+
+HITS = tuple(f"HR@{k}" for k in CUTOFFS)
+PARTS = {"pause": "after a pause", "at_once": "at once", "home": "home", "resumed": "resumed"}
 
 
 def evaluation(result: dict[str, Any]) -> Grid:
     """The table of predictors."""
     entries = result["predictors"]
+    if result["protocol"] == "launch":
+        return _launches(entries)
     rows = _scores({name: entry["pooled"] for name, entry in entries.items()})
-    parts = {"pause": "pause", "at_once": "at once"} if result["protocol"] == "launch" else {"open": "open"}
     for row, entry in zip(rows, entries.values(), strict=True):
         span = entry["interval"].get("HR@1")
         row.append("{:.1f}-{:.1f}".format(*span) if span else "-")
-        row += [f"{entry[part]['HR@1']:.2f}" if entry[part]["n"] else "-" for part in parts]
+        row.append(f"{entry['open']['HR@1']:.2f}")
     count = next(iter(entries.values()))["pooled"]["n"]
-    explained = {
-        "pause": "pause, at once: HR@1 of launches more than a minute after the last close, and of the others",
-        "open": "open: HR@1 just after an open",
-    }
     return Grid(
         f"{result['protocol']} protocol, {count:,} predictions, percent",
-        ("predictor", *NAMES, "95 %", *parts.values()),
+        ("predictor", *NAMES, "95 %", "open"),
         rows,
-        caption=f"95 %: interval of HR@1 over users; {explained[next(iter(parts))]}",
+        caption="95 %: interval of HR@1 over users; open: HR@1 just after an open",
     )
 
 
-def _scores(rows: dict[str, dict[str, float]]) -> list[list[str | Text]]:
-    """A row a predictor, a cell a metric; the best of each metric in bold."""
-    best = {metric: max(row[metric] for row in rows.values()) for metric in NAMES}
-    return [
-        [name, *(Text(f"{row[m]:.2f}", style="bold" if row[m] == best[m] else "") for m in NAMES)]
-        for name, row in rows.items()
-    ]
+def _launches(entries: dict[str, Any]) -> Grid:
+    """What a launcher would have been right in, and what was asked of it."""
+    one = next(iter(entries.values()))
+    parts = {part: title for part, title in PARTS.items() if one[part] is not None}
+    rows = _scores({name: entry["pooled"] for name, entry in entries.items()}, HITS)
+    for part in parts:
+        cells = _scores({name: entry[part] for name, entry in entries.items()}, HITS[:1])
+        for row, (_, cell) in zip(rows, cells, strict=True):
+            row.append(cell)
+    return Grid(
+        f"launch protocol, {one['pooled']['n']:,} launches, percent",
+        ("predictor", *HITS, *parts.values()),
+        rows,
+        caption=_what_was_asked(one),
+    )
+
+
+def _what_was_asked(entry: dict[str, Any]) -> str:
+    """In words, with the numbers that weigh it."""
+    home = "This log cannot tell which launches came from a home screen."
+    if entry["home"] is not None:
+        home = (
+            f"home: of the {entry['home']['n']:,} from a home screen; resumed: of the {entry['resumed']['n']:,} where "
+            "the app used last came back without one."
+        )
+    return (
+        "Asked when each app was opened: which one is it? HR@k: how often it was among the first k. After a pause: "
+        f"HR@1 of the {entry['pause']['n']:,} launches more than a minute after the last close; at once: of the "
+        f"{entry['at_once']['n']:,} others. {home}"
+    )
+
+
+def _scores(rows: dict[str, dict[str, float]], metrics: Sequence[str] = NAMES) -> list[list[str | Text]]:
+    """A row a predictor, a cell a metric, the best of each metric in bold; a dash where nothing was scored."""
+    best = {metric: max(row.get(metric, 0.0) for row in rows.values()) for metric in metrics}
+
+    def cell(row: dict[str, float], metric: str) -> Text:
+        return Text(f"{row[metric]:.2f}", "bold" if row[metric] == best[metric] else "") if row["n"] else Text("-")
+
+    return [[name, *(cell(row, metric) for metric in metrics)] for name, row in rows.items()]
 
 
 def by_user(result: dict[str, Any], metric: str = "HR@1") -> Grid:
@@ -56,21 +90,69 @@ def by_user(result: dict[str, Any], metric: str = "HR@1") -> Grid:
     return Grid(f"{metric} by user", ("user", *entries, "n"), rows)
 
 
+SCOPES = {
+    "pooled": "all launches",
+    "pause": "after a pause",
+    "at_once": "at once",
+    "home": "from a home screen",
+    "resumed": "the app used last, without a home screen",
+    "foreseen": "all launches, asked at the close before",
+}
+
+
 def people(title: str, figures: dict[str, Any]) -> RenderableType:
     """One group of `stap study people`: everything and the cold start, then the worst user and the calibration."""
-    worst = figures["worst user"]
-    lines = [
-        f"worst user, HR@1: {worst['user']}, {worst['margin']:+.2f} points beside {worst['best classical']} "
-        f"({worst['n']:,} usages)",
-        *(
-            f"calibration of stap, {what}: expected error {row['error']:.2f}, foretold {row['foretold']:.2f}, "
-            f"came {row['came']:.2f}"
-            for what, row in figures["calibration"].items()
-        ),
-    ]
     scopes = [scope for scope in figures if scope == "pooled" or scope.startswith("first ")]
     grids = [_beside(f"{title}, {scope}: {figures['users']} users", figures[scope]) for scope in scopes]
-    return Group(*grids, *(Text(harmless(line)) for line in lines))
+    return Group(*grids, *_fairness(figures, "usages"))
+
+
+def _fairness(figures: dict[str, Any], unit: str) -> list[Text]:
+    """The worst user, and how far the probabilities can be believed."""
+    worst, lines = figures["worst user"], []
+    if worst is not None:
+        lines.append(
+            f"worst user, HR@1: {worst['user']}, {worst['margin']:+.2f} points beside {worst['best classical']} "
+            f"({worst['n']:,} {unit})"
+        )
+    lines += [
+        f"calibration of stap, {what}: expected error {row['error']:.2f}, foretold {row['foretold']:.2f}, "
+        f"came {row['came']:.2f}"
+        for what, row in figures["calibration"].items()
+    ]
+    return [Text(harmless(line)) for line in lines]
+
+
+def launches(title: str, figures: dict[str, Any]) -> RenderableType:
+    """One group of `stap study launch`: a table for each kind of launch, "again" by the pause, who is worst off."""
+    told = [scope for scope in SCOPES if figures[scope] is not None]
+    untold = [] if len(told) == len(SCOPES) else [Text("home, resumed: these logs cannot tell\n")]
+    grids = [_ahead(f"{title}, {figures['users']} users, {SCOPES[scope]}", figures[scope]) for scope in told]
+    return Group(*grids, *untold, _again(figures["again"]), "", *_fairness(figures, "launches"))
+
+
+def _ahead(title: str, table: dict[str, Any]) -> Grid:
+    """Predictors, and how far STAP is ahead of the best of all others."""
+    lead, count = table["lead"], table["predictors"]["stap"]["n"]
+    rows = _scores(table["predictors"])
+    others = {metric: row["best"] for metric, row in lead.items() if row["best"]}
+    if others:
+        rows.append(["stap over the best", *(f"{lead[metric]['points']:+.2f}" for metric in NAMES)])
+    best = "; ".join(f"{metric} {name}" for metric, name in others.items())
+    return Grid(
+        f"{title}: {count:,} launches, percent",
+        ("predictor", *NAMES),
+        rows,
+        caption=f"best of the others: {best}\n" if others else "\n",
+    )
+
+
+def _again(curve: dict[str, Any]) -> Grid:
+    """How often the app used last came again, and how likely it was held, by minutes of pause."""
+    met = {length: row for length, row in curve.items() if row["n"]}
+    watched = [who for who in next(iter(met.values())) if who != "n"]
+    rows = [(length, *(f"{row[who]:.1f}" for who in watched), f"{row['n']:,}") for length, row in met.items()]
+    return Grid("the app used last again, by minutes of pause, percent", ("pause", *watched, "launches"), rows)
 
 
 def anew(title: str, figures: dict[str, Any]) -> Grid:

@@ -11,7 +11,7 @@ from random import Random
 
 import polars as pl
 
-from stap.usage import merge, save
+from stap.usage import SCHEMA, launches, save
 
 LOG = Path(__file__).with_name("phone.csv")
 FIRST_DAY = datetime(2025, 3, 3)  # a Monday
@@ -54,6 +54,7 @@ FOLLOWS = {
 MINUTES = {"Videos": 9.0, "Game": 8.0, "Reader": 12.0, "Photo feed": 4.0, "Podcasts": 2.0, "Maps": 3.0, "News": 4.0}
 RARE = ("Calculator", "Settings", "Torch", "Translator", "Health", "Tickets", "Parking", "App store", "Voice recorder")
 NEW_INSTALL = (17, "Language course")  # from this day on it takes hold
+BACK = 0.3  # how often the phone is taken out for the app that was in front
 
 
 def write_log(path: Path = LOG) -> None:
@@ -61,7 +62,7 @@ def write_log(path: Path = LOG) -> None:
     rng = Random(20250303)
     rows = [row for day in range(DAYS) for row in _day(rng, day)]
     frame = pl.DataFrame(rows, schema=["app", "start", "end"], orient="row")
-    save(merge(frame.select(pl.lit("me").alias("user"), "app", "start", "end")), path)
+    save(launches(frame.select(pl.lit("me").alias("user"), "app", "start", "end")).select(list(SCHEMA)), path)
 
 
 def _day(rng: Random, day: int) -> list[tuple[str, datetime, datetime]]:
@@ -72,14 +73,19 @@ def _day(rng: Random, day: int) -> list[tuple[str, datetime, datetime]]:
         for hour in sorted(rng.uniform(begin, finish) for _ in range(round(rng.gauss(sessions, 2)))):
             now = FIRST_DAY + timedelta(days=day, seconds=round(hour * 3600))
             if not rows or now > rows[-1][2]:
-                rows += _session(rng, day, habit, now)
+                back = rows[-1][0] if rows and rng.random() < BACK else None
+                rows += _session(rng, day, habit, now, back)
     return rows
 
 
-def _session(rng: Random, day: int, habit: dict[str, int], now: datetime) -> list[tuple[str, datetime, datetime]]:
-    """A first app by the part of the day, then back and forth or on to a follower, until the phone goes away."""
+def _session(
+    rng: Random, day: int, habit: dict[str, int], now: datetime, back: str | None
+) -> list[tuple[str, datetime, datetime]]:
+    """The app that was in front, or one by the part of the day; then back and forth or on to a follower, until the
+    phone goes away.
+    """
     rows: list[tuple[str, datetime, datetime]] = []
-    app, before = _pick(rng, habit), None
+    app, before = back or _pick(rng, habit), None
     if day >= NEW_INSTALL[0] and rng.random() < 0.06:
         app = NEW_INSTALL[1]
     while True:

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from stap.events import NO_LABEL, Corpus, Ranking, clock
+from stap.events import Corpus, Moment, Ranking, clock
 from stap.predictors.base import Predictor
 from stap.terminal import Tick, quiet
 
 
 @dataclass(frozen=True)
 class Frame:
-    """An app was just closed; this is what the predictor expects next, and what came."""
+    """Somebody looks at the screen; this is what the predictor expects, and what was opened."""
 
     time: datetime
-    closed: str
+    closed: str  # the app used last
+    pause: float  # minutes since then
     ranking: Ranking
     came: str
 
@@ -27,11 +28,13 @@ class Frame:
 
 
 def frames(corpus: Corpus, user: int, predictor: Predictor, tick: Tick = quiet) -> Iterator[Frame]:
-    """After every close with a known next app."""
-    rows = corpus.rows(user)
-    for (opened, closed), code in zip(corpus.events(user, rows), corpus.label[rows].tolist(), strict=True):
+    """Asked at every launch but the first, when it comes."""
+    before = None
+    for opened, closed in corpus.events(user):
+        if before is not None:
+            ranking = predictor.rank(5, Moment(opened.minutes, opened.hour))
+            yield Frame(clock(opened.minutes), before.app, opened.minutes - before.minutes, ranking, opened.app)
         predictor.observe(opened)
         predictor.observe(closed)
+        before = closed
         tick(1)
-        if code != NO_LABEL:
-            yield Frame(clock(closed.minutes), closed.app, predictor.rank(5), corpus.apps[user][code])

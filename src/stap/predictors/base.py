@@ -55,6 +55,6 @@ class Trained(Protocol):
 class ForeseesUnseen(Protocol):
     """A predictor that leaves a share for what it cannot rank."""
 
-    def unseen(self) -> float:
-        """How likely an app never observed comes next."""
+    def unseen(self, at: Moment | None = None) -> float:
+        """How likely an app never observed comes next; asked at a moment, how likely it is launched then."""
         ...

@@ -143,15 +143,15 @@ class Stap:
         best = np.argsort(-share, kind="stable")[:k]
         return [(self._phi.invert(int(used[place])) or "", float(share[place])) for place in best]
 
-    def unseen(self) -> float:
-        """How likely an app never seen before comes next; 0 for a model without evidence."""
+    def unseen(self, at: Moment | None = None) -> float:
+        """How likely an app never seen before comes next, or is launched then; 0 for a model without evidence."""
         if self._evidence is None:
             return 0.0
         if not self._steps:
             return 1.0
         with torch.inference_mode():
             hidden = self._inferences[self._active].predict()
-            return self._answer(self._evidence, hidden, self._model.head(hidden), None)[1]
+            return self._answer(self._evidence, hidden, self._model.head(hidden), at)[1]
 
     def _answer(self, evidence: Evidence, hidden: Tensor, logits: Tensor, at: Moment | None) -> tuple[Ranking, float]:
         """Every app that may come with its probability, best first; and that of a first-ever app."""

@@ -10,28 +10,28 @@ is computed, people_figures.py computes it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import starmap
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from stap import terminal
-from stap.engine import EngineModel, EnginePredictor
 from stap.errors import BadInput
 from stap.evaluate import stream
-from stap.events import Corpus, Event, Floats, Ints, Moment, Ranking
+from stap.events import OPEN, Corpus, Event, Floats, Ints, Moment, Ranking
 from stap.predictors import CLASSICAL
-from stap.predictors.base import Maker
-from stap.registry import Stap, maker
+from stap.predictors.base import ForeseesUnseen, Maker, Predictor, fresh
+from stap.registry import maker
 from stap.studies.people_figures import Streamed, cold, figures
 from stap.weights import model_file
 
 COSTLY = ("stap", "gbdt", "ppm", "blend")  # begun first, so that no process is left alone with them at the end
+EVERYBODY = 4096  # more apps than anybody ranks
 RUN_REMEDY = "use folders that `stap train --fold K/N` wrote, one per fold"
 
 
@@ -48,69 +48,99 @@ class Group:
         return (*CLASSICAL, "stap", "gbdt") if self.ranker else (*CLASSICAL, "stap")
 
 
-class Witness:
-    """STAP, with a note at each ranking of what it held likely: its first app, and one never seen before."""
+class Note(NamedTuple):
+    """What a predictor held likely when it was asked."""
 
-    def __init__(self, predictor: EnginePredictor, notes: list[tuple[float, float]]) -> None:
+    top: float  # its first choice
+    again: float  # the app used last; 0 where the next *other* app is asked for
+    unseen: float  # an app never seen before; 0 where it has no idea of these
+
+
+class Witness:
+    """A predictor, with a note at each question. What is asked of a launch WHENEVER it comes is not noted."""
+
+    def __init__(self, predictor: Predictor, notes: list[Note]) -> None:
         self._predictor, self._notes = predictor, notes
+        self._current = ""
 
     def observe(self, event: Event) -> None:
+        self._current = event.app if event.action == OPEN else self._current
         self._predictor.observe(event)
 
     def rank(self, k: int, at: Moment | None = None) -> Ranking:
-        ranking = self._predictor.rank(k, at)
-        self._notes.append((ranking[0][1] if ranking else 0.0, self._predictor.unseen()))
-        return ranking
+        if at is not None and at.whenever:
+            return self._predictor.rank(k, at)
+        ranking = self._predictor.rank(k if at is None else EVERYBODY, at)
+        again = next((share for app, share in ranking if app == self._current), 0.0)
+        unseen = self._predictor.unseen(at) if isinstance(self._predictor, ForeseesUnseen) else 0.0
+        self._notes.append(Note(ranking[0][1] if ranking else 0.0, again, unseen))
+        return ranking[:k]
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else it can do."""
+        return getattr(self._predictor, name)
 
 
 @dataclass(frozen=True)
 class Witnesses:
     """A maker of them."""
 
-    stap: Stap
-    notes: list[tuple[float, float]]
+    maker: Maker
+    notes: list[Note]
 
     def __call__(self) -> Witness:
         return self.of("")
 
     def of(self, user: str) -> Witness:
-        return Witness(self.stap.of(user), self.notes)
+        return Witness(fresh(self.maker, user), self.notes)
 
 
-def load(group: Group, name: str, notes: list[tuple[float, float]]) -> Maker:
-    if name != "stap":
-        return maker(name, ranker=group.ranker)
-    return Witnesses(Stap(EngineModel(group.model)), notes)
+def load(group: Group, name: str) -> Maker:
+    return maker(name, group.model, group.ranker)
 
 
 def score(group: Group, name: str) -> tuple[Ints, Floats]:
-    """One predictor after every close: (n,) ranks, and of `stap` (n, 2) what it held likely.
+    """One predictor after every close: (n,) ranks, and of `stap` (n, 2) what its first app and an unseen one had.
 
     People come one after the other, so the notes are in the order of the positions.
     """
-    notes: list[tuple[float, float]] = []
-    ranks = stream(group.people, load(group, name, notes))
-    closed = ~ranks.opened
-    return ranks.rank[closed], np.array(notes)[closed] if notes else np.empty((0, 2))
+    if name != "stap":
+        ranks = stream(group.people, load(group, name))
+        return ranks.rank[~ranks.opened], np.empty((0, 2))
+    notes: list[Note] = []
+    ranks = stream(group.people, Witnesses(load(group, name), notes))
+    return ranks.rank[~ranks.opened], np.array([(note.top, note.unseen) for note in notes])[~ranks.opened]
+
+
+Scores = TypeVar("Scores")
+
+
+def everywhere(
+    score: Callable[[Group, str], Scores], groups: Sequence[Group], names: Sequence[str], processes: int = 1
+) -> dict[str, list[Scores]]:
+    """Every predictor on every group: what `score` says of each, by predictor."""
+    for group in groups:  # a bad file is better heard of now than by another process
+        for name in names:
+            load(group, name)
+    work = [(group, name) for name in sorted(names, key=lambda name: name not in COSTLY) for group in groups]
+    found: dict[str, list[Scores]] = {name: [] for name in names}
+    with (
+        terminal.progress("streaming", sum(len(group.people.app) for group, _ in work)) as tick,
+        # Spawned, not forked: LightGBM's and polars' threads do not survive a fork.
+        ProcessPoolExecutor(processes, get_context("spawn")) as pool,
+    ):
+        results = pool.map(score, *zip(*work, strict=True)) if processes > 1 else starmap(score, work)
+        for (group, name), scores in zip(work, results, strict=True):
+            found[name].append(scores)
+            tick(len(group.people.app))
+    return found
 
 
 def collect(groups: Sequence[Group], processes: int = 1) -> Streamed:
     """Every predictor on every group, pooled."""
-    names = groups[0].predictors
-    for group in groups:  # a bad file is better heard of now than by another process
-        for name in names:
-            load(group, name, [])
-    work = [(group, name) for name in sorted(names, key=lambda name: name not in COSTLY) for group in groups]
-    with terminal.progress("streaming", sum(len(group.people.app) for group, _ in work)) as tick:
-        summary: dict[str, list[tuple[Ints, Floats]]] = {name: [] for name in names}
-        # Spawned, not forked: LightGBM's and polars' threads do not survive a fork.
-        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-            results = pool.map(score, *zip(*work, strict=True)) if processes > 1 else starmap(score, work)
-            for (group, name), scores in zip(work, results, strict=True):
-                summary[name].append(scores)
-                tick(len(group.people.app))
-    rank = {name: np.concatenate([ranks for ranks, _ in summary[name]]) for name in names}
-    top, unseen = np.concatenate([held for _, held in summary["stap"]]).T
+    found = everywhere(score, groups, groups[0].predictors, processes)
+    rank = {name: np.concatenate([ranks for ranks, _ in scores]) for name, scores in found.items()}
+    top, unseen = np.concatenate([held for _, held in found["stap"]]).T
     return Streamed.over([group.people for group in groups], rank, top, unseen)
 
 

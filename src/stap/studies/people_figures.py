@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,7 @@ def figures(streamed: Streamed) -> dict[str, Any]:
     """The JSON of one group of people, in percent."""
     if not len(streamed.user):
         raise BadInput("log", "nothing to score: no held-out user has two usages", "use a longer log")
-    rank, users = streamed.rank, list(_by_user(streamed))
+    rank, users = streamed.rank, everyone(_scores(streamed))
     return {
         "users": len(users),
         "pooled": _table(streamed),
@@ -61,8 +61,8 @@ def figures(streamed: Streamed) -> dict[str, Any]:
         "worst user": min(users, key=lambda row: row["margin"]),
         "by user": users,
         "calibration": {
-            "top-1": _calibration(streamed.top, rank["stap"] == 1),
-            "unseen": _calibration(streamed.unseen, streamed.fresh),
+            "top-1": calibration(streamed.top, rank["stap"] == 1),
+            "unseen": calibration(streamed.unseen, streamed.fresh),
         },
     }
 
@@ -87,26 +87,42 @@ def _table(streamed: Streamed, which: Bools | slice = slice(None)) -> dict[str, 
 
 def _margin(rows: dict[str, dict[str, float]], metric: str) -> dict[str, Any]:
     """Points by which STAP is ahead."""
-    best, own = max(CLASSICAL, key=lambda name: rows[name][metric]), rows["stap"][metric]
-    margin = {"best classical": best, "over classical": own - rows[best][metric]}
+    best, own = _best_classical(rows, metric), rows["stap"][metric]
+    margin = {"best classical": best, "over classical": None if best is None else own - rows[best][metric]}
     return margin | {"over gbdt": own - rows["gbdt"][metric]} if "gbdt" in rows else margin
 
 
-def _by_user(streamed: Streamed) -> Iterator[dict[str, Any]]:
-    scores = {name: by_user(rank, streamed.user) for name, rank in streamed.rank.items()}
+def _best_classical(rows: dict[str, dict[str, float]], metric: str) -> str | None:
+    """Of those who took part."""
+    return max((name for name in CLASSICAL if name in rows), key=lambda name: rows[name][metric], default=None)
+
+
+def _scores(streamed: Streamed) -> dict[str, dict[str, dict[str, float]]]:
+    return {
+        name: {streamed.users[user]: row for user, row in by_user(rank, streamed.user).items()}
+        for name, rank in streamed.rank.items()
+    }
+
+
+def everyone(scores: Mapping[str, Mapping[str, dict[str, float]]]) -> list[dict[str, Any]]:
+    """From every predictor's figures of every user: HR@1, and STAP's lead over the user's own best classical one."""
+    people = []
     for user in scores["stap"]:
         rows = {name: users[user] for name, users in scores.items()}
         margin = _margin(rows, "HR@1")
-        yield {
-            "user": streamed.users[user],
-            "n": rows["stap"]["n"],
-            "HR@1": {name: row["HR@1"] for name, row in rows.items()},
-            "best classical": margin["best classical"],
-            "margin": margin["over classical"],
-        }
+        people.append(
+            {
+                "user": user,
+                "n": rows["stap"]["n"],
+                "HR@1": {name: row["HR@1"] for name, row in rows.items()},
+                "best classical": margin["best classical"],
+                "margin": margin["over classical"],
+            }
+        )
+    return people
 
 
-def _calibration(probability: Floats, came: Bools) -> dict[str, float]:
+def calibration(probability: Floats, came: Bools) -> dict[str, float]:
     return {
         "error": calibration_error(probability, came),
         "foretold": 100 * float(probability.mean()),
