@@ -69,7 +69,7 @@ def test_training_on_merged_usages_ends_in_the_same_weights(
     tables: tuple[Path, Path], preset: str, tmp_path: Path
 ) -> None:
     """The paper's task always, the shipped one where it is told to take no launches."""
-    merged = replace(SHIPPED.population, steps=2, prior_steps=1, launches=0.0)
+    merged = replace(SHIPPED.population, steps=2, prior_steps=1)
     config.write(replace(SHIPPED, population=merged), tmp_path / "merged.toml")
     short = ("--epochs", "2") if preset == "tiny" else ("--config", tmp_path / "merged.toml")
     models = []

@@ -61,7 +61,7 @@ def train(
     given["start"] = str(model_file(start)) if start else None
     settings = presets.settle(out, begin, preset, config, without, given | {"always": usage.names(always)})
     run = load("stap.train.run")
-    launches = settings.task == "shipped" and settings.population.launches > 0
+    launches = settings.model.launches > 0
     people = read.launches(data) if launches else read.people(data)
     run.train(people, settings, out, ", ".join(data), begin, _view(view, people, read, launches))
 
