@@ -62,7 +62,7 @@ PRESETS = {
 PRESETS["launch"] = replace(
     PRESETS["shipped"],
     model=replace(SHIPPED, launches=128),
-    population=Mix(steps=1000, prior_steps=0, prior_share=0.0),
+    population=Mix(steps=700, prior_steps=0, prior_share=0.0, instants=0.15),
 )
 
 # What it takes to leave each part out.
