@@ -79,6 +79,10 @@ nb::dict constants() {
     out["WORD_BIAS_RATE"] = kWordBiasRate;
     out["WEIGHT_BOUNDS"] = nb::make_tuple(kLeastWeight, kMostWeight);
     out["MOST_BIAS"] = kMostBias;
+    out["NOTICE_AGES"] = tuple(kNoticeAges);
+    out["NOTICE_START"] = tuple(kNoticeStart);
+    out["NOTICE_RATES"] = nb::make_tuple(kNoticeRate, kOwnNoticeRate);
+    out["MOST_NOTICE"] = nb::make_tuple(kMostNotice, kMostOwnNotice);
     // The model.
     out["LIMITS"] = limits();
     out["CLIP"] = kClip;

@@ -81,6 +81,10 @@ void observe(Session& session, std::string_view app, int action, double minutes,
     check(stap_session_observe(session.handle, app.data(), app.size(), action, minutes, hour));
 }
 
+void notify(Session& session, std::string_view app, double minutes) {
+    check(stap_session_notify(session.handle, app.data(), app.size(), minutes));
+}
+
 nb::list listed(const Session& session, size_t count) {
     nb::list ranking;
     for (size_t i = 0; i < count; ++i) {
@@ -193,6 +197,7 @@ NB_MODULE(_engine, m) {
         .def("restore", &restore, nb::arg("data"), nb::arg("kernels"), nb::rv_policy::take_ownership);
     nb::class_<Session>(m, "Session")
         .def("observe", &observe, nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
+        .def("notify", &notify, nb::arg("app"), nb::arg("minutes"))
         .def("rank", &rank, nb::arg("k"))
         .def("rank_at", &rank_at, nb::arg("k"), nb::arg("minutes"), nb::arg("hour"))
         .def("unseen", &unseen)

@@ -130,6 +130,12 @@ STAP_API void stap_session_free(stap_session* session);
 STAP_API stap_status stap_session_observe(stap_session* session, const char* app, size_t length, int action,
                                           double minutes, double hour);
 
+/* An app asked to be opened: a notification was posted. It counts until the app is opened, a day at most, in answers of
+ * stap_session_rank_at; how much, every launch teaches. It may come between events with any time, also of an app never
+ * opened; of the app in front it says nothing. Without notifications no bit of any answer changes.
+ * A pure model takes them and has no use for them. */
+STAP_API stap_status stap_session_notify(stap_session* session, const char* app, size_t length, double minutes);
+
 /* The k most likely next apps among those seen, best first. count: how many were written. Of a pure model,
  * probabilities are a softmax over the virtual indices that apps hold. A model with evidence ranks also apps that hold
  * none, never the one that was opened last; its probabilities sum to 1 together with that of stap_session_unseen. */

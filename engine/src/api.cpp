@@ -154,6 +154,13 @@ stap_status stap_session_observe(stap_session* session, const char* app, size_t 
     return guarded([&] { session->person->observe({app, length}, action, minutes, hour); });
 }
 
+stap_status stap_session_notify(stap_session* session, const char* app, size_t length, double minutes) {
+    if (!session || !app) return STAP_ERROR_ARGUMENT;
+    if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
+    if (!is_time(minutes, 0)) return STAP_ERROR_TIME;
+    return guarded([&] { session->person->notify({app, length}, minutes); });
+}
+
 stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count) {
     if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
     return guarded([&] { *count = session->person->rank(k, best); });

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from stap import _engine
 from stap.errors import BadInput
-from stap.events import Event, Moment, Ranking
+from stap.events import Event, Moment, Notice, Ranking
 
 Dtype = Literal["fp32", "fp16", "int8"]
 Strategy = Literal["iswi", "reset", "re-prefill", "rolling"]
@@ -116,6 +116,16 @@ class EnginePredictor:
         except TypeError:
             why = "its app is no text, or its time no number"
             raise BadInput("event", why, f"mend {event}") from None
+
+    def notified(self, notice: Notice) -> None:
+        """Counts until the app is opened, a day at most, where a launch is asked about."""
+        try:
+            self._session.notify(notice.app, notice.minutes)
+        except _engine.EngineError as error:
+            raise BadInput("notification", error.args[1], f"mend {notice}") from None
+        except TypeError:
+            why = "its app is no text, or its time no number"
+            raise BadInput("notification", why, f"mend {notice}") from None
 
     def rank(self, k: int, at: Moment | None = None) -> Ranking:
         try:

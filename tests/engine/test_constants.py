@@ -15,7 +15,7 @@ from stap.model import config, fusion
 from stap.model.config import ModelConfig
 from stap.phi import OnlinePhi
 from stap.predictors import again, blend, cues, hours, mixer, ppm
-from stap.reference import evidence, last_word
+from stap.reference import evidence, last_word, notices
 
 from .reference import saved, sharp
 
@@ -77,6 +77,10 @@ def test_constants_agree() -> None:
         "WORD_BIAS_RATE": last_word.BIAS_RATE,
         "WEIGHT_BOUNDS": last_word.WEIGHT_BOUNDS,
         "MOST_BIAS": last_word.MOST_BIAS,
+        "NOTICE_AGES": notices.AGES,
+        "NOTICE_START": notices.START,
+        "NOTICE_RATES": (notices.RATE, notices.OWN_RATE),
+        "MOST_NOTICE": (notices.MOST, notices.MOST_OWN),
         "CANDIDATE_HEAD": config.CANDIDATE_HEAD,
         "ORDINAL_BASE": config.ORDINAL_BASE,
         "LIMITS": WHOLE | REAL,

@@ -10,6 +10,7 @@ import pytest
 
 from stap import _engine
 from stap.engine import EngineModel, Settings
+from stap.events import Notice
 from stap.model.config import ModelConfig
 
 from .reference import person, saved, sharp
@@ -79,12 +80,14 @@ def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig,
     events = person(300, 40)
     for event in events:
         predictor.observe(event)
+    for app in ("mail", "chat", "mail"):
+        predictor.notified(Notice(app, 30e6, 0.0))
     predictor.rank(1)
     predictor.catch_up(1000)
     reader = Reader(predictor.snapshot())
     assert bytes(reader.get("8B")) == b"STAPSNAP"
     version, _, _, _, _, context, steps, ranked, answered = reader.get("IQBBBIQQQ")
-    assert (version, context, steps, ranked, answered) == (4, config.context, 300, 300, 300)
+    assert (version, context, steps, ranked, answered) == (5, config.context, 300, 300, 300)
     assert list(reader.get(f"{config.vocabulary}f")) == predictor.logits().tolist()
     reader.get(f"{config.dim}f")
     assert read_phi(reader) == {app: i for app in {e.app for e in events} if (i := predictor.index(app)) is not None}
@@ -95,5 +98,10 @@ def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig,
     if config.evidence:
         assert set(read_evidence(reader)) == {event.app for event in events}
         reader.get("2d8d")  # the last word
+        assert [(reader.text(), *reader.get("dBd")) for _ in range(reader.length())] == [
+            ("chat", 30e6, 1, 0.0),
+            ("mail", 30e6, 1, 0.0),
+        ]
+        reader.get("5d")
     reader.get("Q")
     assert reader.at == len(reader.data)

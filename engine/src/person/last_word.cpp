@@ -18,14 +18,15 @@ void LastWord::correct(const Blend& blend, const Outlook& outlook, const std::ve
     const double* bias = biases[outlook.pause > kAtOnce];
     model_.resize(n);
     blend_.resize(n);
-    double largest = -INFINITY, sum = 0;
     for (size_t i = 0; i < n; ++i) {
         const uint32_t rank = blend.apps[places[i]].rank;
         model_[i] = std::log(std::max(probability[i] / total, kLeast));
         blend_[i] = std::log(std::max(outlook.probability[places[i]], kLeast));
         probability[i] = weights[0] * model_[i] + weights[1] * blend_[i] + (rank < kBiased ? bias[rank] : 0);
-        largest = std::max(largest, probability[i]);
     }
+    notices.add(places, probability);
+    double largest = -INFINITY, sum = 0;
+    for (double score : probability) largest = std::max(largest, score);
     for (double& p : probability) {
         p = std::exp(p - largest);
         sum += p;
@@ -51,6 +52,7 @@ void LastWord::learn(const Blend& blend, const Outlook& outlook, const std::vect
     }
     weights[0] = bounded(weights[0] + kWordRate * (model_[at] - model_mean), kLeastWeight, kMostWeight);
     weights[1] = bounded(weights[1] + kWordRate * (blend_[at] - blend_mean), kLeastWeight, kMostWeight);
+    notices.learn(places, total, probability, chosen);
 }
 
 }  // namespace stap

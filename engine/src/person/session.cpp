@@ -27,7 +27,10 @@ uint32_t Session::pending(uint32_t cache) const {
 }
 
 void Session::observe(std::string_view app, int action, double minutes, double hour) {
-    if (evidence && action == STAP_OPEN) learn_launch(app, minutes, hour);
+    if (evidence && action == STAP_OPEN) {
+        learn_launch(app, minutes, hour);
+        word.notices.open(app);
+    }
     bool recycled = false;
     const uint16_t index = phi.use(std::string(app), steps, recycled);
     Event event = {minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f)), index, uint8_t(action), recycled};
@@ -42,6 +45,14 @@ void Session::observe(std::string_view app, int action, double minutes, double h
     ++steps;
     begin_stages();
     keep_pace();
+}
+
+// Of the app in front it is no news, and a model without evidence has no use for any.
+void Session::notify(std::string_view app, double minutes) {
+    if (!evidence) return;
+    const Blend& blend = evidence->blend();
+    if (blend.is_current(app) && !blend.is_closed) return;
+    word.notices.notify(app, minutes);
 }
 
 // A cache whose first event has moved is cleared: what it had not taken yet is never computed.
@@ -137,6 +148,7 @@ size_t Session::rank_at(const Asked& asked, size_t k, stap_candidate* best, doub
 void Session::fuse_at(const Asked& asked) {
     const float* logit = logits();  // first of all: it fails where nothing was observed
     evidence->look(asked, outlook);
+    word.notices.look(evidence->blend(), outlook);
     if (!model->config.launches) {
         fuse();
         fusion->include_current(*evidence, outlook, phi);

@@ -36,6 +36,7 @@ struct Session {
     Session(std::shared_ptr<const Model> model, const Kernels& kernels, Schedule schedule, stap_dtype cache, Phi phi);
 
     void observe(std::string_view app, int action, double minutes, double hour);
+    void notify(std::string_view app, double minutes);
     const float* logits();  // (V) after the last event
     size_t rank(size_t k, stap_candidate* best);
     double unseen();  // the probability that a first-ever app comes next
@@ -58,7 +59,7 @@ struct Session {
     uint32_t take(uint32_t cache, uint32_t most);
 };
 
-constexpr uint32_t kSnapshotVersion = 4;  // also the seed of the hash at a snapshot's end
+constexpr uint32_t kSnapshotVersion = 5;  // also the seed of the hash at a snapshot's end
 std::vector<uint8_t> session_snapshot(const Session& session);
 std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, const uint8_t* data, size_t size);
 

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <unordered_set>
 
 #include "files/archive.h"
 #include "hash.h"
+#include "person/bounds.h"
 #include "person/session.h"
 
 namespace stap {
@@ -109,6 +111,31 @@ void get_cache(Reader& r, Session& s, uint32_t c) {
         block->any_hidden = std::find(std::begin(block->app), std::end(block->app), kHidden) != std::end(block->app);
 }
 
+template <typename Archive, typename Word>
+void word_fields(Archive& a, Word& word) {
+    archive_list(a, word.weights);
+    for (auto& set : word.biases) archive_list(a, set);
+    auto& notices = word.notices;
+    const size_t count = a.size(notices.apps.size(), kMostApps);
+    if constexpr (Archive::kReads) notices.apps.resize(count);
+    for (auto& app : notices.apps) {
+        a.text(app.name, STAP_MOST_APP_BYTES);
+        archive_values(a, app.minutes, app.waits, app.weight);
+    }
+    archive_list(a, notices.weights);
+}
+
+void get_word(Reader& r, LastWord& word) {
+    word_fields(r, word);
+    std::unordered_set<std::string_view> names;
+    for (const Notices::App& app : word.notices.apps)
+        if (app.name.empty() || !names.insert(app.name).second || std::fabs(app.minutes) > STAP_MOST_MINUTES ||
+            std::fabs(app.weight) > kMostOwnNotice)
+            damaged("a notification that is none");
+    for (double weight : word.notices.weights)
+        if (std::fabs(weight) > kMostNotice) damaged("a weight out of bounds");
+}
+
 }  // namespace
 
 std::vector<uint8_t> session_snapshot(const Session& s) {
@@ -130,8 +157,7 @@ std::vector<uint8_t> session_snapshot(const Session& s) {
     }
     if (s.evidence) {
         s.evidence->save(w);
-        archive_list(w, s.word.weights);
-        for (const auto& set : s.word.biases) archive_list(w, set);
+        word_fields(w, s.word);
     }
     w.value(hash_bytes(w.out.data(), w.out.size(), kSnapshotVersion));
     return std::move(w.out);
@@ -164,8 +190,7 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     for (uint32_t c = 0; c < 2; ++c) get_cache(r, *session, c);
     if (session->evidence) {
         session->evidence->load(r);
-        archive_list(r, session->word.weights);
-        for (auto& set : session->word.biases) archive_list(r, set);
+        get_word(r, session->word);
     }
     if (r.left != 0) damaged("bytes after its end");
     if (session->steps > 0 && session->pending(session->active()) == 0 && session->answered != session->steps)

@@ -16,7 +16,7 @@ from stap.describe.person import day
 from stap.errors import BadInput
 from stap.events import Corpus, clock, merged
 from stap.files import fingerprint
-from stap.predictors.base import ForeseesUnseen, fresh
+from stap.predictors.base import ForeseesUnseen, TakesNotices, fresh
 from stap.weights import model_file, shipped
 from stap.windows import VOCABULARY
 
@@ -38,6 +38,9 @@ def evaluate_(
         bool, typer.Option("--longer-context", help="Let it be longer than the model was trained for.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="What phi is drawn from, with the user.")] = 0,
+    no_notifications: Annotated[
+        bool, typer.Option("--no-notifications", help="Leave them out where a log has some (launch).")
+    ] = False,
     by_user: Annotated[bool, typer.Option("--by-user", help="Print HR@1 of every user too.")] = False,
     json: Json = None,
 ) -> None:
@@ -51,11 +54,11 @@ def evaluate_(
     if context is not None and protocol != "paper":
         raise BadInput("--context", "only the paper protocol has windows", "add --protocol paper, or leave it out")
     terms = evaluate.Terms.of(makers.values(), context, longer_context)
-    corpus = read.launches(logs) if protocol == "launch" else read.people(logs)
+    corpus, posted = read.with_notices(logs) if protocol == "launch" else (read.people(logs), {})
     if protocol == "paper":
         _say_terms(corpus, terms, context is not None, "stap" in makers)
     with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
-        result = evaluate.run(corpus, makers, protocol, terms, tick)
+        result = evaluate.run(corpus, makers, protocol, terms, tick, {} if no_notifications else posted)
     terminal.out.print(tables.evaluation(result))
     if by_user:
         terminal.out.print("", tables.by_user(result))
@@ -93,7 +96,7 @@ def predict(
     Example: `stap predict my.parquet -k 3`
     """
     maker = registry.maker(predictor, model)
-    everything = read.people(logs)
+    everything, posted = read.with_notices(logs, merge_gap=None)
     if len(everything.users) > 1:
         choose = f"choose one with --user ({usage.some(everything.users)})"
         raise BadInput(", ".join(logs), "several users in it", choose)
@@ -101,16 +104,16 @@ def predict(
     if len(corpus.app) < len(everything.app):
         terminal.note(f"note: the last {REPLAYED:,} of {len(everything.app):,} usages were replayed")
     asked = fresh(maker, corpus.users[0])
+    given = posted.get(corpus.users[0], []) if isinstance(asked, TakesNotices) else []
     with terminal.progress("replaying", len(corpus.app)) as tick:
-        ranked = evaluate.rank_now(corpus, asked, k, tick)
+        ranked = evaluate.rank_now(corpus, asked, k, tick, given)
     unseen = asked.unseen() if isinstance(asked, ForeseesUnseen) else None
     closed, when = corpus.apps[0][corpus.app[-1]], clock(corpus.end[-1])
     if json:
         after = {"app": closed, "action": "close", "time": when.isoformat()}
         best = [{"app": name, "probability": probability} for name, probability in ranked]
-        terminal.out.print_json(
-            data={"after": after, "replayed": len(corpus.app), "ranking": best, "unseen": unseen}, ensure_ascii=True
-        )
+        replayed = {"replayed": len(corpus.app), "notifications": len(given)}
+        terminal.out.print_json(data={"after": after, **replayed, "ranking": best, "unseen": unseen}, ensure_ascii=True)
     else:
         terminal.say(f"after closing {closed}, {day(when)} {when:%Y %H:%M}:")
         terminal.out.print(charts.ranking(ranked, unseen=unseen))

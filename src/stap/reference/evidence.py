@@ -160,13 +160,17 @@ class Evidence(Blend):
         """0: the current app, 1: the one before, ..."""
         return self._latest.index(code)
 
+    def seen(self, at: Moment) -> float:
+        """Minutes up to which nothing is missed, when asked at a moment."""
+        return self._seen if at.whenever else max(self._seen, at.minutes)
+
     def _outlook(self, at: Moment | None) -> Outlook:
         """As of the last event, or of a moment after it."""
         again = 0.0 if at is None else log_odds(self.again(at))
         if at is None or at.whenever:
             probability = self.probability() if at is None else self.launch(at)
             return Outlook(probability, self._experts(), self._hour, self._seen, again)
-        return Outlook(self.launch(at), self._experts_at(at), at.hour, max(self._seen, at.minutes), again)
+        return Outlook(self.launch(at), self._experts_at(at), at.hour, self.seen(at), again)
 
     def statistics(self, at: Moment | None = None) -> NDArray[np.float64]:
         """(apps, STATISTICS)"""
