@@ -232,3 +232,37 @@ def test_a_table_is_replayed_with_the_notifications_beside_it(table: pl.DataFram
     for bad in (posted.drop("time"), posted.with_columns(app=pl.lit(None, pl.String))):
         with pytest.raises(BadInput, match="notifications have user, app"):
             plain.replay(head, bad)
+
+
+def test_an_app_forgotten_is_gone_until_it_is_opened_again(predictor: Predictor, tmp_path: Path) -> None:
+    predictor.notified("map", MONDAY)
+    predictor.forget("map")
+    assert {app for app, _ in predictor.rank(9, at=MONDAY + timedelta(hours=1))} == {"mail", "chat"}
+    predictor.save(tmp_path / "me.state")
+    assert b"map" not in (tmp_path / "me.state").read_bytes()
+    assert sum(share for _, share in predictor.rank(9)) + predictor.unseen() == pytest.approx(1.0, abs=1e-5)
+    with pytest.raises(BadInput, match="no app 'map' was seen"):
+        predictor.forget("map")
+    predictor.opened("map", MONDAY + timedelta(hours=1))
+    assert "map" in dict(predictor.rank(9, at=MONDAY + timedelta(hours=2)))
+
+
+@pytest.mark.parametrize("at", [None, MONDAY + timedelta(hours=1)])
+def test_some_apps_of_the_whole(predictor: Predictor, at: datetime | None) -> None:
+    """Their order and probabilities stay; names never seen are simply not ranked."""
+    whole = predictor.rank(9, at)
+    for among, without in (
+        (None, ["mail"]),
+        ({"map", "never seen"}, ()),
+        (["map", "mail", "map"], {"mail"}),
+        ([], ()),
+        (None, ["never seen", ""]),
+        ({f"app {number}": 1 for number in range(5000)} | {"chat": 1}, ()),
+    ):
+        wanted = [(app, p) for app, p in whole if (among is None or app in among) and app not in without]
+        assert predictor.rank(9, at, among, without) == wanted
+        assert predictor.rank(1, at, among, without) == wanted[:1]
+        assert predictor.rank(0, at, among, without) == predictor.rank(-1, at, among, without) == []
+    assert Predictor.load().rank(3, at, among=["mail"]) == []
+    with pytest.raises(BadInput, match="no text"):
+        predictor.rank(3, at, among=[7])  # type: ignore[list-item]

@@ -38,7 +38,6 @@ from stap.files import replacing
 from stap.phi import seed_of
 from stap.weights import model_file, shipped
 
-EVERY = 4096  # more apps than a session keeps
 When = datetime | float  # the person's wall clock: a time, or minutes since 1970 (or any other midnight)
 
 
@@ -68,6 +67,10 @@ class Predictor:
         """The app asked to be opened; how readily this person follows is learned. Between events, in any order."""
         self._session.notified(Notice(app, *_clock(when)))
 
+    def forget(self, app: str) -> None:
+        """Uninstalled, or wished away: no trace of its name stays. Opened again, it is a new app."""
+        self._session.forget(app)
+
     def observe(self, event: Event) -> None:
         """Events come in the order of time; a close may be left out where a log has none."""
         self._session.observe(event)
@@ -96,16 +99,12 @@ class Predictor:
 
         Asked `at` a time, of an app that is launched then: the one used last may come again. Otherwise of the next
         other app. `among`: only these, e.g. what is installed; `without`: never these, e.g. what somebody hid.
+        Probabilities stay those of the whole.
         """
         moment = None if at is None else Moment(*_clock(at))
         if among is None and not without:
             return self._session.rank(k, moment)
-        wanted = [
-            (app, share)
-            for app, share in self._session.rank(EVERY, moment)
-            if (among is None or app in among) and app not in without
-        ]
-        return wanted[: max(k, 0)]
+        return self._session.rank_among(k, moment, among, without)
 
     def unseen(self) -> float:
         """How likely the next app is one never seen before; all probabilities and this one sum to 1."""

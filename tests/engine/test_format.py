@@ -82,6 +82,7 @@ def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig,
         predictor.observe(event)
     for app in ("mail", "chat", "mail"):
         predictor.notified(Notice(app, 30e6, 0.0))
+    predictor.forget(events[-1].app)
     predictor.rank(1)
     predictor.catch_up(1000)
     reader = Reader(predictor.snapshot())
@@ -90,13 +91,16 @@ def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig,
     assert (version, context, steps, ranked, answered) == (5, config.context, 300, 300, 300)
     assert list(reader.get(f"{config.vocabulary}f")) == predictor.logits().tolist()
     reader.get(f"{config.dim}f")
-    assert read_phi(reader) == {app: i for app in {e.app for e in events} if (i := predictor.index(app)) is not None}
+    left = {event.app for event in events} - {events[-1].app}
+    assert read_phi(reader) == {app: i for app in left if (i := predictor.index(app)) is not None}
     times = [reader.get(f"dfHBB{len(_engine.MOMENT)}f")[0] for _ in range(min(steps, context))]
     assert sorted(times) == [event.minutes for event in events[-context:]]
+    ((step, _index),) = (reader.get("QH") for _ in range(reader.length()))
+    assert (step, *reader.get("B")) == (steps, 0), "forgotten after the last event, a close"
     for _ in range(2):
         read_cache(reader, config, value)
     if config.evidence:
-        assert set(read_evidence(reader)) == {event.app for event in events}
+        assert set(read_evidence(reader)) == left
         reader.get("2d8d")  # the last word
         assert [(reader.text(), *reader.get("dBd")) for _ in range(reader.length())] == [
             ("chat", 30e6, 1, 0.0),

@@ -67,8 +67,25 @@ void get_events(Reader& r, Session& s) {
         if (event.action > 1) damaged("an action that is none");
         if (!(std::fabs(event.minutes) <= STAP_MOST_MINUTES) || !(event.hour >= 0 && event.hour < 24))
             damaged("a time that is none");
-        if (event.app >= s.phi.slots.size() || !s.phi.slots[event.app].used) damaged("an event of no app");
+        if (event.app >= s.phi.slots.size()) damaged("an event of no app");
         s.ring.push_back(event);
+    }
+}
+
+template <typename Archive, typename List>
+void hiding_fields(Archive& a, List& hidings, size_t most) {
+    const size_t count = a.size(hidings.size(), most);
+    if constexpr (Archive::kReads) hidings.resize(count);
+    for (auto& hiding : hidings) archive_values(a, hiding.step, hiding.app);
+}
+
+void get_hidings(Reader& r, Session& s) {
+    hiding_fields(r, s.hidings, s.schedule.context + s.phi.slots.size());
+    uint64_t before = 0;
+    for (const Session::Hiding& hiding : s.hidings) {
+        if (hiding.step < before || hiding.step > s.steps || hiding.app >= s.phi.slots.size())
+            damaged("an app forgotten that was none");
+        before = hiding.step;
     }
 }
 
@@ -151,6 +168,8 @@ std::vector<uint8_t> session_snapshot(const Session& s) {
     w.bytes(s.state.hidden.get(), s.model->config.dim * sizeof(float));
     put_phi(w, s.phi);
     for (const Event& event : s.ring) event_fields(w, event);
+    hiding_fields(w, s.hidings, 0);
+    w.value(s.orphaned);
     for (const Cache& cache : s.caches) {
         archive_values(w, cache.taken, cache.origin);
         visit_cache(s, cache, [&](const void* data, size_t size) { w.bytes(data, size); });
@@ -187,6 +206,8 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     r.bytes(session->state.hidden.get(), model->config.dim * sizeof(float));
     session->phi = get_phi(r, model->config.vocabulary, session->steps);
     get_events(r, *session);
+    get_hidings(r, *session);
+    r.value(session->orphaned);
     for (uint32_t c = 0; c < 2; ++c) get_cache(r, *session, c);
     if (session->evidence) {
         session->evidence->load(r);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -118,3 +119,8 @@ class Coded(ABC):
     def _predict_at(self, at: Moment) -> Floats:
         """The same as of a later moment: no other, for those who look at the sequence alone."""
         return self.probability()
+
+
+def shifted(codes: Iterable[int], gone: int) -> list[int]:
+    """Without a code that is gone; those behind it move up."""
+    return [code - (code > gone) for code in codes if code != gone]

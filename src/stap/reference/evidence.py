@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stap.events import AT_ONCE, Event, Floats, Moment
-from stap.evidence import CUES, EXPERTS, LAUNCH_CUES, MINUTE_HALF_LIVES, RANKS, STATISTICS, USAGE_HALF_LIVES
+from stap.evidence import CUES, EXPERTS, LAUNCH_CUES, MINUTE_HALF_LIVES, MOMENT, RANKS, STATISTICS, USAGE_HALF_LIVES
 from stap.predictors.again import length_of, log_odds
 from stap.predictors.blend import Blend
+from stap.predictors.coded import NOBODY, shifted
 from stap.predictors.cues import Cue, Cues
+from stap.predictors.ppm import ORDERS
 
 SESSION_GAP = 5.0  # minutes without an app that end a session
 RECENT_FADE, RANK_FADE, RANK_AFTER_FADE = 0.85, 0.995, 0.99
@@ -120,7 +122,7 @@ class Evidence(Blend):
 
     def _keys(self, hour: float, at: Moment | None) -> list[Cue | None]:
         """The cue of each kind that holds, in the order of CUES and LAUNCH_CUES; None where nothing is known."""
-        past = self._longer
+        past = self._longer or (NOBODY,)
         pause = None if at is None or at.whenever else length_of(self._pause(at.minutes))
         return [
             (0, *past) if len(past) == LONGEST else None,
@@ -155,6 +157,16 @@ class Evidence(Blend):
                 self.apps[self.current].log_minutes += math.log1p(max(0.0, event.minutes - self._opened))
             self._seen = max(event.minutes, self._opened)
         super()._close(event)
+
+    def _forget(self, code: int) -> None:
+        if code == self.current:
+            self._stayed = True
+        del self.apps[code]
+        for table in (self._others, self._recent):
+            table.forget(code, _apps_in)
+        super()._forget(code)
+        self._longer = tuple(shifted(self._longer, code)) or tuple(self._latest[:1])
+        self._past = self._longer[-ORDERS:]
 
     def recency(self, code: int) -> int:
         """0: the current app, 1: the one before, ..."""
@@ -233,6 +245,8 @@ class Evidence(Blend):
 
     def moment(self, at: Moment | None = None) -> NDArray[np.float64]:
         """(MOMENT,)"""
+        if not self.names:
+            return np.zeros(len(MOMENT))
         now = self._outlook(at)
         positive = now.probability[now.probability > 0.0]
         angle = now.hour * math.pi / 12.0
@@ -266,6 +280,11 @@ class Evidence(Blend):
                 now.again,
             ]
         )
+
+
+def _apps_in(cue: Cue) -> slice:
+    """Where a cue of `_keys` has its apps."""
+    return slice(1, {0: len(cue), 6: 1}.get(cue[0], 2))
 
 
 def _log(share: float) -> float:

@@ -51,6 +51,9 @@ class Notices:
         if app in self.apps:
             self.apps[app].waits = False
 
+    def forget(self, app: str) -> None:
+        self.apps.pop(app, None)
+
     def look(self, names: list[str], now: float, last: float) -> Told:
         """Candidates' names, minutes of now and of the current app's last event."""
         apps = [self._waiting(name, now) for name in names]

@@ -111,8 +111,14 @@ class Stap:
         self._active = 0
         self._full: int | None = None  # to be cleared before the next event
         self._word = LastWord()
+        self._front: int | None = None  # the index of the app that was opened, until it is closed
+        self._orphaned = False  # the app in front was forgotten: its close will be nobody's
 
     def observe(self, event: Event) -> None:
+        if event.action == OPEN:
+            self._orphaned = False
+        elif self._orphaned and self._phi.get(event.app) is None:
+            return
         if self._evidence is not None and event.action == OPEN:
             self._learn_launch(self._evidence, event)
             self._word.notices.opened(event.app)
@@ -124,6 +130,7 @@ class Stap:
             for inference in self._inferences:
                 inference.forget(index)
         self._used[index] = True
+        self._front = index if event.action == OPEN else None
         if self._evidence is not None:
             self._evidence.observe(event)
             self._moment = self._evidence.moment().astype(np.float32)
@@ -135,6 +142,18 @@ class Stap:
         """Of the app in front it is no news."""
         if self._evidence is not None and not self._evidence.in_front(notice.app):
             self._word.notices.notified(notice)
+
+    def forget(self, app: str) -> None:
+        """One that was opened or notified. What followed its events has seen them, what comes will not."""
+        index = self._phi.get(app)
+        if index is not None:
+            self._orphaned |= self._front == index
+            self._used[self._phi.forget(app)] = False
+            for inference in self._inferences:
+                inference.forget(index)
+        if self._evidence is not None and app in self._evidence.names:
+            self._evidence.forget(app)
+        self._word.notices.forget(app)
 
     def rank(self, k: int, at: Moment | None = None) -> Ranking:
         """Softmax over V, restricted to the indices that phi uses, mapped back to names; or the evidence head's."""
@@ -162,6 +181,8 @@ class Stap:
 
     def _answer(self, evidence: Evidence, hidden: Tensor, logits: Tensor, at: Moment | None) -> tuple[Ranking, float]:
         """Every app that may come with its probability, best first; and that of a first-ever app."""
+        if not evidence.names:
+            return [], 1.0
         order, share, unseen = self._fuse(evidence, hidden, logits, at)
         if at is not None:
             share = (1.0 - unseen) * self._word.correct(share / (1.0 - unseen), *self._beside(evidence, order, at))
