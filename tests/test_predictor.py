@@ -15,7 +15,7 @@ from stap import Predictor, sources, weights
 from stap.demo.person import LOG
 from stap.engine import EngineModel
 from stap.errors import BadInput
-from stap.events import Event, merged
+from stap.events import Event, merged, notices
 from stap.predictors import make
 from stap.weights import shipped
 
@@ -197,3 +197,72 @@ def test_a_table_of_launches_teaches_returning() -> None:
         predictor.replay(table)
         shares.append(dict(predictor.rank(3, at=later))["mail"])
     assert shares[1] > shares[0] + 0.2
+
+
+def test_a_notification_lifts_its_app_at_the_moment_and_no_other_answer(predictor: Predictor) -> None:
+    at, before = MONDAY + timedelta(minutes=40), predictor.rank(9)
+    shares = dict(predictor.rank(9, at))
+    predictor.notified("map", at - timedelta(minutes=1))
+    predictor.notified("never opened", at - timedelta(minutes=1))
+    told = dict(predictor.rank(9, at))
+    assert told.keys() == shares.keys()
+    assert told["map"] > shares["map"]
+    assert predictor.rank(9) == before, "of the next other app, whenever it comes"
+    with pytest.raises(BadInput, match="no time"):
+        predictor.notified("map", "soon")  # type: ignore[arg-type]
+
+
+def test_a_table_is_replayed_with_the_notifications_beside_it(table: pl.DataFrame) -> None:
+    head = table.head(60)
+    posted = head.select("user", app=pl.col("app").reverse(), time=pl.col("end") + pl.duration(seconds=20))
+    replayed, told, plain = Predictor.load(), Predictor.load(), Predictor.load()
+    replayed.replay(head, posted)
+    plain.replay(head)
+    waiting = notices(posted)[head["user"][0]]
+    for pair in merged(head).events(0):
+        for event in pair:
+            while waiting and waiting[0].minutes < event.minutes:
+                notice = waiting.pop(0)
+                told.notified(notice.app, notice.minutes)
+            told.observe(event)
+    for notice in waiting:
+        told.notified(notice.app, notice.minutes)
+    at = head["end"][-1] + timedelta(minutes=3)
+    assert replayed.rank(50, at) == told.rank(50, at) != plain.rank(50, at)
+    for bad in (posted.drop("time"), posted.with_columns(app=pl.lit(None, pl.String))):
+        with pytest.raises(BadInput, match="notifications have user, app"):
+            plain.replay(head, bad)
+
+
+def test_an_app_forgotten_is_gone_until_it_is_opened_again(predictor: Predictor, tmp_path: Path) -> None:
+    predictor.notified("map", MONDAY)
+    predictor.forget("map")
+    assert {app for app, _ in predictor.rank(9, at=MONDAY + timedelta(hours=1))} == {"mail", "chat"}
+    predictor.save(tmp_path / "me.state")
+    assert b"map" not in (tmp_path / "me.state").read_bytes()
+    assert sum(share for _, share in predictor.rank(9)) + predictor.unseen() == pytest.approx(1.0, abs=1e-5)
+    with pytest.raises(BadInput, match="no app 'map' was seen"):
+        predictor.forget("map")
+    predictor.opened("map", MONDAY + timedelta(hours=1))
+    assert "map" in dict(predictor.rank(9, at=MONDAY + timedelta(hours=2)))
+
+
+@pytest.mark.parametrize("at", [None, MONDAY + timedelta(hours=1)])
+def test_some_apps_of_the_whole(predictor: Predictor, at: datetime | None) -> None:
+    """Their order and probabilities stay; names never seen are simply not ranked."""
+    whole = predictor.rank(9, at)
+    for among, without in (
+        (None, ["mail"]),
+        ({"map", "never seen"}, ()),
+        (["map", "mail", "map"], {"mail"}),
+        ([], ()),
+        (None, ["never seen", ""]),
+        ({f"app {number}": 1 for number in range(5000)} | {"chat": 1}, ()),
+    ):
+        wanted = [(app, p) for app, p in whole if (among is None or app in among) and app not in without]
+        assert predictor.rank(9, at, among, without) == wanted
+        assert predictor.rank(1, at, among, without) == wanted[:1]
+        assert predictor.rank(0, at, among, without) == predictor.rank(-1, at, among, without) == []
+    assert Predictor.load().rank(3, at, among=["mail"]) == []
+    with pytest.raises(BadInput, match="no text"):
+        predictor.rank(3, at, among=[7])  # type: ignore[list-item]

@@ -1,4 +1,5 @@
 // The C border: arguments are checked, everything thrown becomes a status.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -70,6 +71,34 @@ std::unique_ptr<Session> make_session(const stap_model* model, const stap_option
 }
 
 bool is_time(double minutes, double hour) { return std::fabs(minutes) <= STAP_MOST_MINUTES && hour >= 0 && hour < 24; }
+
+stap_status rank_asked(stap_session& session, double minutes, double hour, const Filter& filter, size_t k,
+                       stap_candidate* best, size_t* count, float* unseen) {
+    Asked asked{Asked::kLaunch, minutes, hour};
+    if (minutes == STAP_WHENEVER)
+        asked = {Asked::kWhenever, 0, 0};
+    else if (minutes == STAP_OTHER)
+        asked = {Asked::kOther, 0, 0};
+    else if (!is_time(minutes, hour))
+        return STAP_ERROR_TIME;
+    return guarded([&] {
+        double share = 0;
+        *count = session.person->rank_at(asked, k, best, share, filter);
+        if (unseen) *unseen = float(share);
+    });
+}
+
+bool are_lists(const stap_filter& filter) {
+    const auto is_list = [](const stap_name* names, size_t count) {
+        return count == 0 || (names && std::all_of(names, names + count, [](const stap_name& n) { return n.app; }));
+    };
+    return is_list(filter.among, filter.among_count) && is_list(filter.without, filter.without_count);
+}
+
+void take_names(const stap_name* names, size_t count, std::unordered_set<std::string_view>& out) {
+    out.reserve(count);
+    for (size_t i = 0; i < count; ++i) out.emplace(names[i].app, names[i].length);
+}
 
 }  // namespace
 
@@ -154,22 +183,41 @@ stap_status stap_session_observe(stap_session* session, const char* app, size_t 
     return guarded([&] { session->person->observe({app, length}, action, minutes, hour); });
 }
 
+stap_status stap_session_notify(stap_session* session, const char* app, size_t length, double minutes) {
+    if (!session || !app) return STAP_ERROR_ARGUMENT;
+    if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
+    if (!is_time(minutes, 0)) return STAP_ERROR_TIME;
+    return guarded([&] { session->person->notify({app, length}, minutes); });
+}
+
+stap_status stap_session_forget(stap_session* session, const char* app, size_t length) {
+    if (!session || !app) return STAP_ERROR_ARGUMENT;
+    return guarded([&] { session->person->forget({app, length}); });
+}
+
 stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count) {
     if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
-    return guarded([&] { *count = session->person->rank(k, best); });
+    return guarded([&] { *count = session->person->rank(k, best, Filter()); });
 }
 
 stap_status stap_session_rank_at(stap_session* session, double minutes, double hour, size_t k, stap_candidate* best,
                                  size_t* count, float* unseen) {
     if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
-    const bool whenever = minutes == STAP_WHENEVER;
-    if (!whenever && !is_time(minutes, hour)) return STAP_ERROR_TIME;
-    return guarded([&] {
-        double share = 0;
-        const Asked asked = whenever ? Asked{Asked::kWhenever, 0, 0} : Asked{Asked::kLaunch, minutes, hour};
-        *count = session->person->rank_at(asked, k, best, share);
-        if (unseen) *unseen = float(share);
+    if (minutes == STAP_OTHER) return STAP_ERROR_TIME;
+    return rank_asked(*session, minutes, hour, Filter(), k, best, count, unseen);
+}
+
+stap_status stap_session_rank_among(stap_session* session, double minutes, double hour, const stap_filter* filter,
+                                    size_t k, stap_candidate* best, size_t* count, float* unseen) {
+    if (!session || !count || (!best && k > 0) || (filter && !are_lists(*filter))) return STAP_ERROR_ARGUMENT;
+    Filter wanted;
+    const stap_status status = guarded([&] {
+        if (!filter) return;
+        wanted.all = !filter->among;
+        take_names(filter->among, filter->among_count, wanted.among);
+        take_names(filter->without, filter->without_count, wanted.without);
     });
+    return status == STAP_OK ? rank_asked(*session, minutes, hour, wanted, k, best, count, unseen) : status;
 }
 
 stap_status stap_session_unseen(stap_session* session, float* probability) {

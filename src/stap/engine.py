@@ -10,6 +10,7 @@ A model is read once and shared by any number of predictors, one a person:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from stap import _engine
 from stap.errors import BadInput
-from stap.events import Event, Moment, Ranking
+from stap.events import Event, Moment, Notice, Ranking
 
 Dtype = Literal["fp32", "fp16", "int8"]
 Strategy = Literal["iswi", "reset", "re-prefill", "rolling"]
@@ -31,6 +32,7 @@ STRATEGIES: tuple[str, ...] = ("iswi", "reset", "re-prefill", "rolling")
 KERNELS: tuple[str, ...] = ("best", "scalar", "avx2", "avx512", "neon")
 AS_STORED = 3
 NOTHING_OBSERVED = 10
+OTHER = Moment(2e300, 0.0)  # instead of a moment: of the next other app
 DEFAULT_CACHE: Dtype = "int8"
 
 _MODEL_REMEDY = "use a model that `stap train` or `stap export` wrote"
@@ -117,9 +119,39 @@ class EnginePredictor:
             why = "its app is no text, or its time no number"
             raise BadInput("event", why, f"mend {event}") from None
 
-    def rank(self, k: int, at: Moment | None = None) -> Ranking:
+    def notified(self, notice: Notice) -> None:
+        """Counts until the app is opened, a day at most, where a launch is asked about."""
         try:
-            return self._session.rank(k) if at is None else self._session.rank_at(k, at.minutes, at.hour)[0]
+            self._session.notify(notice.app, notice.minutes)
+        except _engine.EngineError as error:
+            raise BadInput("notification", error.args[1], f"mend {notice}") from None
+        except TypeError:
+            why = "its app is no text, or its time no number"
+            raise BadInput("notification", why, f"mend {notice}") from None
+
+    def forget(self, app: str) -> None:
+        """No trace of its name stays; opened again, it is a new app."""
+        try:
+            self._session.forget(app)
+        except (_engine.EngineError, TypeError):
+            raise BadInput("forget", f"no app {app!r} was seen", "name one that was opened or notified") from None
+
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
+        return self._ranked(lambda: self._session.rank(k) if at is None else self._session.rank_at(k, *at)[0])
+
+    def rank_among(
+        self, k: int, at: Moment | None = None, among: Collection[str] | None = None, without: Collection[str] = ()
+    ) -> Ranking:
+        """The same of some apps only: `among` these, and `without` those. Probabilities stay those of the whole."""
+        only, never = None if among is None else list(among), list(without)
+        try:
+            return self._ranked(lambda: self._session.rank_among(max(k, 0), *(at or OTHER), only, never)[0])
+        except TypeError:
+            raise BadInput("ranking", "a name in among or without is no text", "give apps' names") from None
+
+    def _ranked(self, ask: Callable[[], Ranking]) -> Ranking:
+        try:
+            return ask()
         except _engine.EngineError as error:
             if error.args[0] == NOTHING_OBSERVED:
                 return []

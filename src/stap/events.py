@@ -6,6 +6,7 @@ same label: the app of the next usage.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -246,6 +247,11 @@ def notices(table: pl.DataFrame) -> dict[str, list[Notice]]:
     for user, app, when, hour in rows:
         found.setdefault(user, []).append(Notice(app, when, hour))
     return found
+
+
+def interleaved(events: Iterable[Event], posted: Iterable[Notice]) -> Iterator[Event | Notice]:
+    """In the order of time; of two at once the event comes first, for an app that opens may post at once."""
+    return heapq.merge(events, posted, key=lambda each: each.minutes)
 
 
 def from_table(table: pl.DataFrame) -> Corpus:

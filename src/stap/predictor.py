@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -19,12 +20,24 @@ import polars as pl
 from stap import usage
 from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
-from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Moment, Ranking, from_table, merged
+from stap.events import (
+    CLOSE,
+    DAY,
+    EPOCH,
+    OPEN,
+    Event,
+    Moment,
+    Notice,
+    Ranking,
+    from_table,
+    interleaved,
+    merged,
+    notices,
+)
 from stap.files import replacing
 from stap.phi import seed_of
 from stap.weights import model_file, shipped
 
-EVERY = 4096  # more apps than a session keeps
 When = datetime | float  # the person's wall clock: a time, or minutes since 1970 (or any other midnight)
 
 
@@ -50,20 +63,34 @@ class Predictor:
     def closed(self, app: str, when: When) -> None:
         self.observe(_event(app, CLOSE, when))
 
+    def notified(self, app: str, when: When) -> None:
+        """The app asked to be opened; how readily this person follows is learned. Between events, in any order."""
+        self._session.notified(Notice(app, *_clock(when)))
+
+    def forget(self, app: str) -> None:
+        """Uninstalled, or wished away: no trace of its name stays. Opened again, it is a new app."""
+        self._session.forget(app)
+
     def observe(self, event: Event) -> None:
         """Events come in the order of time; a close may be left out where a log has none."""
         self._session.observe(event)
 
-    def replay(self, table: pl.DataFrame) -> None:
-        """Observe a whole usage table (user, app, start, end) of one person, as `stap import` writes it."""
+    def replay(self, table: pl.DataFrame, notifications: pl.DataFrame | None = None) -> None:
+        """Observe a whole usage table (user, app, start, end) of one person, as `stap import` writes it.
+
+        And, in their places between, the notifications that lie beside it (user, app, time).
+        """
         table = usage.validate(table, "usage table")
         if table["user"].n_unique() > 1:
             raise BadInput("usage table", "several users in it", "a predictor is one person's: choose one")
         launches = "home" in table.columns  # then an app that came again is told apart from one that stayed
         corpus = from_table(table.sort("start", maintain_order=True)) if launches else merged(table)
-        for pair in corpus.events(0):
-            for event in pair:
-                self.observe(event)
+        posted = {} if notifications is None else notices(usage.validate_notifications(notifications, "notifications"))
+        for each in interleaved(chain.from_iterable(corpus.events(0)), posted.get(corpus.users[0], ())):
+            if isinstance(each, Notice):
+                self._session.notified(each)
+            else:
+                self.observe(each)
 
     def rank(
         self, k: int = 5, at: When | None = None, among: Collection[str] | None = None, without: Collection[str] = ()
@@ -72,16 +99,12 @@ class Predictor:
 
         Asked `at` a time, of an app that is launched then: the one used last may come again. Otherwise of the next
         other app. `among`: only these, e.g. what is installed; `without`: never these, e.g. what somebody hid.
+        Probabilities stay those of the whole.
         """
         moment = None if at is None else Moment(*_clock(at))
         if among is None and not without:
             return self._session.rank(k, moment)
-        wanted = [
-            (app, share)
-            for app, share in self._session.rank(EVERY, moment)
-            if (among is None or app in among) and app not in without
-        ]
-        return wanted[: max(k, 0)]
+        return self._session.rank_among(k, moment, among, without)
 
     def unseen(self) -> float:
         """How likely the next app is one never seen before; all probabilities and this one sum to 1."""

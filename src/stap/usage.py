@@ -193,6 +193,18 @@ def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
     return table
 
 
+def validate_notifications(table: pl.DataFrame, where: str) -> pl.DataFrame:
+    """The same of the table beside: user, app, time, and no nulls."""
+    remedy = "notifications have user, app (text) and time"
+    try:
+        table = table.select(pl.col(name).cast(dtype) for name, dtype in NOTIFICATIONS.items())
+    except pl.exceptions.PolarsError as error:
+        raise BadInput(where, str(error).splitlines()[0], remedy) from None
+    if sum(table.null_count().row(0)):
+        raise BadInput(where, "an empty field", remedy)
+    return table
+
+
 def save(table: pl.DataFrame, path: Path, notifications: pl.DataFrame | None = None) -> None:
     """Write .parquet or .csv, beside and renamed: a reader never sees half a file. Notifications get their own file."""
     if path.suffix not in ENDINGS:

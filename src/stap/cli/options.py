@@ -15,7 +15,7 @@ import typer
 
 from stap import registry, sources, terminal, usage
 from stap.errors import extra
-from stap.events import Corpus, from_table, merged
+from stap.events import Corpus, Notice, from_table, merged, notices
 from stap.files import replacing
 from stap.predictors import CLASSICAL
 
@@ -67,7 +67,12 @@ class Reader:
         return merged(self(logs, merge_gap=None).table)
 
     def launches(self, logs: Sequence[str]) -> Corpus:
-        return from_table(self(logs).table)
+        return self.with_notices(logs)[0]
+
+    def with_notices(self, logs: Sequence[str], **how: Any) -> tuple[Corpus, dict[str, list[Notice]]]:
+        """Launches, and each user's notifications."""
+        made = self(logs, **how)
+        return from_table(made.table), notices(made.notifications)
 
 
 def _reader(
