@@ -73,8 +73,8 @@ Model* load_file(const std::string& path, int weights) {
 }
 
 Session* new_session(const Model& model, int strategy, uint32_t context, int cache, int kernels, uint32_t app_limit,
-                     uint64_t seed) {
-    const stap_options options = {strategy, context, cache, kernels, app_limit, seed};
+                     uint64_t seed, bool last_word) {
+    const stap_options options = {strategy, context, cache, kernels, app_limit, seed, last_word};
     stap_session* session = nullptr;
     check(stap_session_new(model.handle, &options, &session));
     return new Session(session, model);
@@ -222,7 +222,7 @@ NB_MODULE(_engine, m) {
         .def_prop_ro("weights", [](const Model& model) { return int(model.info().weights); })
         .def_prop_ro("weight_bytes", [](const Model& model) { return model.info().weight_bytes; })
         .def("session", &new_session, nb::arg("strategy"), nb::arg("context"), nb::arg("cache"), nb::arg("kernels"),
-             nb::arg("app_limit"), nb::arg("seed"), nb::rv_policy::take_ownership)
+             nb::arg("app_limit"), nb::arg("seed"), nb::arg("last_word"), nb::rv_policy::take_ownership)
         .def("restore", &restore, nb::arg("data"), nb::arg("kernels"), nb::rv_policy::take_ownership);
     nb::class_<Session>(m, "Session")
         .def("observe", &observe, nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))

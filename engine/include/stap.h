@@ -90,6 +90,7 @@ typedef struct stap_options {
     int kernels;        /* stap_kernels */
     uint32_t app_limit; /* how many virtual indices phi may use; 0: all of the vocabulary */
     uint64_t seed;      /* of the order in which phi hands out indices */
+    int last_word;      /* 1: at a moment, each person's launches correct the model; 0: the model alone */
 } stap_options;
 
 typedef struct stap_candidate {

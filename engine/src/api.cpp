@@ -66,8 +66,10 @@ std::unique_ptr<Session> make_session(const stap_model* model, const stap_option
     if (context % 2 != 0 || context > kMostContext || limit > config.vocabulary)
         fail(STAP_ERROR_ARGUMENT, "context or app_limit out of range");
     const Schedule schedule = {stap_strategy(o.strategy), context};
-    return std::make_unique<Session>(model->shared, *find_kernels(o.kernels), schedule, stap_dtype(o.cache),
-                                     Phi(config.vocabulary, limit, o.seed));
+    auto session = std::make_unique<Session>(model->shared, *find_kernels(o.kernels), schedule, stap_dtype(o.cache),
+                                             Phi(config.vocabulary, limit, o.seed));
+    session->word.speaks = o.last_word != 0;
+    return session;
 }
 
 bool is_time(double minutes, double hour) { return std::fabs(minutes) <= STAP_MOST_MINUTES && hour >= 0 && hour < 24; }
@@ -161,7 +163,7 @@ stap_status stap_model_get_info(const stap_model* model, stap_model_info* info) 
 
 void stap_model_free(stap_model* model) { delete model; }
 
-stap_options stap_options_default(void) { return {STAP_ISWI, 0, STAP_I8, STAP_KERNELS_BEST, 0, 0}; }
+stap_options stap_options_default(void) { return {STAP_ISWI, 0, STAP_I8, STAP_KERNELS_BEST, 0, 0, 1}; }
 
 stap_status stap_session_new(const stap_model* model, const stap_options* options, stap_session** session) {
     if (!model || !session) return STAP_ERROR_ARGUMENT;

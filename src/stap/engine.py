@@ -48,6 +48,7 @@ class Settings:
     kernels: Kernels = "best"
     app_limit: int = 0  # virtual indices phi may use; 0: all
     seed: int = 0
+    last_word: bool = True  # each person's launches correct the model; False: the model alone, for comparison
 
 
 class EngineModel:
@@ -91,6 +92,7 @@ class EngineModel:
                 kernels=KERNELS.index(wanted.kernels),
                 app_limit=wanted.app_limit,
                 seed=wanted.seed,
+                last_word=wanted.last_word,
             )
         except _engine.EngineError as error:
             raise BadInput("engine settings", error.args[1], "check context, app_limit and kernels") from None

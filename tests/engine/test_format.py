@@ -102,7 +102,7 @@ def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig,
         read_cache(reader, config, value)
     if config.evidence:
         assert set(read_evidence(reader)) == left
-        reader.get("2d8d2Q")  # the last word
+        reader.get("2d8d2QB")  # the last word
         assert [(reader.text(), *reader.get("dBd")) for _ in range(reader.length())] == [
             ("chat", 30e6, 1, 0.0),
             ("mail", 30e6, 1, 0.0),

@@ -20,6 +20,7 @@ struct LastWord {
     double biases[2][kBiased] = {};  // of the latest apps: at once, after a pause
     uint64_t launches[2] = {};       // that these were learned from
     Notices notices;
+    bool speaks = true;  // otherwise the model has the last word, and nothing is learned
 
     // (`notices` has looked.) Candidates by place with the model's probabilities, which sum to `total`; they become the
     // corrected ones.

@@ -182,7 +182,7 @@ size_t Session::rank_at(const Asked& asked, size_t k, stap_candidate* best, doub
         return 0;
     }
     FusionState& head = fuse_at(asked);
-    head.correct(evidence->blend(), outlook, word);
+    if (word.speaks) head.correct(evidence->blend(), outlook, word);
     unseen_share = head.unseen;
     const size_t count = copy_ranking(head, k, best, filter);
     answer_again();
@@ -212,7 +212,7 @@ void Session::answer_again() {
 void Session::learn_launch(std::string_view app, double minutes, double hour) {
     const Blend& blend = evidence->blend();
     const auto known = blend.places.find(std::string(app));
-    if (known == blend.places.end() || !blend.is_launch(app, minutes)) return;
+    if (!word.speaks || known == blend.places.end() || !blend.is_launch(app, minutes)) return;
     const uint64_t last = ranked;
     try {
         fuse_at({Asked::kLaunch, minutes, hour}).learn(blend, outlook, word, known->second);

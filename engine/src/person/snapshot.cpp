@@ -133,6 +133,7 @@ void word_fields(Archive& a, Word& word) {
     archive_list(a, word.weights);
     for (auto& set : word.biases) archive_list(a, set);
     archive_list(a, word.launches);
+    archive_values(a, word.speaks);
     auto& notices = word.notices;
     const size_t count = a.size(notices.apps.size(), kMostApps);
     if constexpr (Archive::kReads) notices.apps.resize(count);
