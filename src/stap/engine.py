@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stap import _engine
+from stap import _engine, seal
 from stap.errors import BadInput
 from stap.events import Event, Moment, Ranking
 
@@ -56,6 +56,7 @@ class EngineModel:
             self._model = _engine.Model.load(str(path), AS_STORED if weights is None else DTYPES.index(weights))
         except _engine.EngineError as error:
             raise BadInput(str(path), error.args[1], _MODEL_REMEDY) from None
+        seal.check(Path(path))
 
     @property
     def vocabulary(self) -> int:

@@ -92,8 +92,8 @@ class Predictor:
         self._session.catch_up()
 
     def save(self, path: Path | str) -> None:
-        """Keep the state in a file, written beside and renamed."""
-        with replacing(Path(path)) as draft:
+        """Keep the state in a file that its owner alone reads, written beside and renamed."""
+        with replacing(Path(path), private=True) as draft:
             draft.write_bytes(self._session.snapshot())
 
     def restore(self, path: Path | str) -> Self:

@@ -217,10 +217,13 @@ def table_of(path: Path) -> Path | None:
 
 def _write(table: pl.DataFrame, path: Path) -> None:
     with replacing(path) as draft:
-        if path.suffix == ".parquet":
-            table.write_parquet(draft)
-        else:
-            table.write_csv(draft, datetime_format="%Y-%m-%d %H:%M:%S%.f")
+        try:
+            if path.suffix == ".parquet":
+                table.write_parquet(draft)
+            else:
+                table.write_csv(draft, datetime_format="%Y-%m-%d %H:%M:%S%.f")
+        except pl.exceptions.PolarsError as error:  # a full disk has many names
+            raise OSError(str(error).splitlines()[0]) from None
 
 
 def only_users(table: pl.DataFrame, wanted: Sequence[str], where: str) -> pl.DataFrame:
