@@ -125,7 +125,11 @@ def test_a_draft_never_follows_a_link_that_waits_for_it(tmp_path: Path, monkeypa
     assert victim.read_text() == "mine"
 
 
-def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path) -> None:
+def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    device = Path("/dev/null")
+    if os.geteuid() == 0:  # who could replace the real one
+        device = tmp_path_factory.mktemp("devices") / "null"
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "to the pipe").symlink_to("pipe")
@@ -133,12 +137,13 @@ def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path) -> None:
     refused(tmp_path / "pipe", "it is no regular file")
     refused(tmp_path / "to the pipe", "it is no regular file")
     refused(tmp_path / "loop", "it is no regular file")
-    refused("/dev/null", "it is no regular file")
+    refused(device, "it is no regular file")
     refused(tmp_path / "no" / "folder", "No such file or directory")
     refused(tmp_path / ("x" * 300), "File name too long")
     refused("a\0b", "no possible file name")
     refused("a\ud800b", "no possible file name")
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert stat.S_ISCHR(device.stat().st_mode)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["loop", "pipe", "to the pipe"]
 
 

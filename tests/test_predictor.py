@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+import time
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
@@ -15,7 +17,7 @@ from stap import Predictor, sources, weights
 from stap.demo.person import LOG
 from stap.engine import EngineModel
 from stap.errors import BadInput
-from stap.events import Event, merged
+from stap.events import Event, Moment, Ranking, merged
 from stap.predictors import make
 from stap.weights import shipped
 
@@ -79,7 +81,7 @@ def test_ranks_what_was_seen_and_leaves_a_share_for_the_rest(predictor: Predicto
 
 
 def test_times_may_be_datetimes_or_minutes() -> None:
-    """Also with a zone: a wall clock is what it shows."""
+    """Also with a zone: in UTC both clocks are one."""
     timed, counted, zoned = Predictor.load(), Predictor.load(), Predictor.load()
     for step in range(20):
         when = MONDAY + timedelta(seconds=97 * step)
@@ -197,3 +199,83 @@ def test_a_table_of_launches_teaches_returning() -> None:
         predictor.replay(table)
         shares.append(dict(predictor.rank(3, at=later))["mail"])
     assert shares[1] > shares[0] + 0.2
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+class Told:
+    """Stands for a session, and keeps the events."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.asked: list[Moment | None] = []
+
+    def observe(self, event: Event) -> None:
+        self.events.append(event)
+
+    def rank(self, _: int, at: Moment | None) -> Ranking:
+        self.asked.append(at)
+        return []
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> tuple[Predictor, Told]:
+    predictor, session = Predictor.load(), Told()
+    monkeypatch.setattr(predictor, "_session", session)
+    return predictor, session
+
+
+def test_an_aware_time_gives_absolute_minutes_and_the_local_hour(told: tuple[Predictor, Told]) -> None:
+    """8:30 in Berlin in March is 7:30 UTC; 2025-03-03 is day 20150 since 1970."""
+    predictor, session = told
+    predictor.opened("mail", datetime(2025, 3, 3, 8, 30, tzinfo=BERLIN))
+    predictor.rank(5, at=datetime(2025, 3, 3, 9, 0, tzinfo=timezone(timedelta(hours=9))))  # it flew to Tokyo
+    assert session.events == [Event("mail", 1, 20150 * 1440 + 7 * 60 + 30, 8.5)]
+    assert session.asked == [Moment(20150 * 1440, 9.0)]
+
+
+def test_the_hour_that_autumn_repeats_goes_on(told: tuple[Predictor, Told]) -> None:
+    predictor, session = told
+    autumn = datetime(2024, 10, 27, 2, 30, tzinfo=BERLIN)
+    predictor.opened("mail", autumn)
+    predictor.closed("mail", autumn.replace(fold=1))
+    first, second = session.events
+    assert second.minutes - first.minutes == 60
+    assert first.hour == second.hour == 2.5
+
+
+def test_a_naive_time_is_the_wall_clock(told: tuple[Predictor, Told]) -> None:
+    predictor, session = told
+    predictor.opened("mail", datetime(2025, 3, 3, 8, 30))
+    predictor.closed("mail", 20150 * 1440.0 + 8.5 * 60 + 1)
+    assert [event.minutes for event in session.events] == [20150 * 1440 + 510, 20150 * 1440 + 511]
+
+
+@pytest.mark.parametrize("wall", [MONDAY, 20150 * 1440.0])
+def test_clocks_are_not_mixed(told: tuple[Predictor, Told], wall: datetime | float, table: pl.DataFrame) -> None:
+    predictor, session = told
+    aware = datetime(2025, 3, 3, 8, 30, tzinfo=BERLIN)
+    predictor.opened("mail", aware)
+    for mixed in (
+        lambda: predictor.closed("mail", wall),
+        lambda: predictor.rank(5, at=wall),
+        lambda: predictor.replay(table.head(3)),
+    ):
+        with pytest.raises(BadInput, match="times with a zone and times without one do not go together; give all"):
+            mixed()
+    predictor.closed("mail", aware)
+    assert len(session.events) == 2
+    other = predictor.fresh()
+    other.opened("mail", wall)
+    with pytest.raises(BadInput, match="do not go together"):
+        other.closed("mail", aware)
+
+
+@pytest.mark.parametrize("when", [time.time(), int(time.time()), 1000 * time.time(), -2e8, datetime(3000, 1, 1)])
+def test_seconds_are_not_taken_for_minutes(predictor: Predictor, when: datetime | float) -> None:
+    with pytest.raises(BadInput, match=r"no time of ours, counted in minutes; give a datetime; seconds since 1970"):
+        predictor.opened("mail", when)
+    with pytest.raises(BadInput, match="no time of ours"):
+        predictor.rank(5, at=when)
+    assert predictor.rank()

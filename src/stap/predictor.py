@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from math import inf, isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Self
 
@@ -25,15 +27,23 @@ from stap.phi import seed_of
 from stap.weights import model_file, shipped
 
 EVERY = 4096  # more apps than a session keeps
-When = datetime | float  # the person's wall clock: a time, or minutes since 1970 (or any other midnight)
+LATEST = 1e8  # minutes either side of 1970, about the years 1780 to 2160
+When = (
+    datetime | float
+)  # aware; or the person's wall clock: a naive time, or minutes since 1970 (or any other midnight)
 
 
 class Predictor:
-    """One person's history, and what they will open next."""
+    """One person's history, and what they will open next.
+
+    Times are aware datetimes, of which minutes are absolute and the hour is the local one, so that neither a journey
+    nor the end of summer time confuses them; or, all of them, the person's wall clock.
+    """
 
     def __init__(self, model: EngineModel, user: str = "") -> None:
         self._model = model
         self._session = model.predictor(Settings(seed=seed_of(user)))
+        self._zoned: bool | None = None  # whether times have come with a zone; None: none has come
 
     @classmethod
     def load(cls, path: Path | str | None = None, user: str = "") -> Self:
@@ -45,10 +55,10 @@ class Predictor:
         return type(self)(self._model, user)
 
     def opened(self, app: str, when: When) -> None:
-        self.observe(_event(app, OPEN, when))
+        self._observe(app, OPEN, when)
 
     def closed(self, app: str, when: When) -> None:
-        self.observe(_event(app, CLOSE, when))
+        self._observe(app, CLOSE, when)
 
     def observe(self, event: Event) -> None:
         """Events come in the order of time; a close may be left out where a log has none."""
@@ -59,11 +69,13 @@ class Predictor:
         table = usage.validate(table, "usage table")
         if table["user"].n_unique() > 1:
             raise BadInput("usage table", "several users in it", "a predictor is one person's: choose one")
+        self._check_kind(zoned=False)  # a table's times are a wall clock's
         launches = "home" in table.columns  # then an app that came again is told apart from one that stayed
         corpus = from_table(table.sort("start", maintain_order=True)) if launches else merged(table)
         for pair in corpus.events(0):
             for event in pair:
                 self.observe(event)
+        self._zoned = False
 
     def rank(
         self, k: int = 5, at: When | None = None, among: Collection[str] | None = None, without: Collection[str] = ()
@@ -73,7 +85,7 @@ class Predictor:
         Asked `at` a time, of an app that is launched then: the one used last may come again. Otherwise of the next
         other app. `among`: only these, e.g. what is installed; `without`: never these, e.g. what somebody hid.
         """
-        moment = None if at is None else Moment(*_clock(at))
+        moment = None if at is None else Moment(*self._clock(at))
         if among is None and not without:
             return self._session.rank(k, moment)
         wanted = [
@@ -103,23 +115,55 @@ class Predictor:
         except OSError as error:
             raise BadInput(str(path), f"cannot read it ({error.strerror})", "check the path") from None
         try:
-            self._session = self._model.restore(state)
+            self._session, self._zoned = self._model.restore(state), None
         except BadInput as error:
             raise BadInput(str(path), error.why, error.remedy) from None
         return self
 
+    def _observe(self, app: str, action: int, when: When) -> None:
+        self.observe(Event(app, action, *self._clock(when)))
+        self._zoned = _has_zone(when)
 
-def _event(app: str, action: int, when: When) -> Event:
-    return Event(app, action, *_clock(when))
+    def _clock(self, when: When) -> tuple[float, float]:
+        """Minutes and hour, on the one kind of clock that this predictor is told."""
+        clock = _clock(when)
+        self._check_kind(_has_zone(when))
+        return clock
+
+    def _check_kind(self, zoned: bool) -> None:
+        if self._zoned not in (None, zoned):
+            why = "times with a zone and times without one do not go together"
+            raise BadInput("event", why, "give all of them as aware datetimes, or all as the person's wall clock")
+
+
+def _has_zone(when: When) -> bool:
+    return isinstance(when, datetime) and when.utcoffset() is not None
 
 
 def _clock(when: When) -> tuple[float, float]:
-    """Minutes, and the hour of day."""
+    """T and H: minutes since 1970, absolute where the time has a zone and the wall clock's where not; the local hour."""
     if isinstance(when, datetime):
-        minutes = (when.replace(tzinfo=None) - EPOCH) / timedelta(minutes=1)
-    elif isinstance(when, int | float):
-        minutes = float(when)
+        wall = when.replace(tzinfo=None, fold=0)
+        minutes = (wall - EPOCH - (when.utcoffset() or timedelta())) / timedelta(minutes=1)
+        hour = (wall - EPOCH) / timedelta(minutes=1) % DAY / 60.0
+    elif isinstance(when, Real) and not isinstance(when, bool):
+        try:
+            minutes = float(when)
+        except OverflowError:
+            minutes = inf
+        hour = minutes % DAY / 60.0 if isfinite(minutes) else 0.0
     else:
-        raise BadInput("event", f"{when!r} is no time", "give a datetime, or minutes as a number")
-    hour = minutes % DAY / 60.0
+        raise BadInput("event", f"{_short(when)} is no time", "give a datetime, or minutes as a number")
+    if isfinite(minutes) and abs(minutes) > LATEST:
+        why = f"{_short(when)} is no time of ours, counted in minutes"
+        raise BadInput("event", why, "give a datetime; seconds since 1970, as of time.time(), are to be divided by 60")
     return minutes, hour if hour < 24 else 0.0  # a hair before midnight can round up to it
+
+
+def _short(value: object) -> str:
+    """In so many characters as a line has room for."""
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more digits than Python writes down
+        text = f"such a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."

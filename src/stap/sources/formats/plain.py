@@ -15,7 +15,7 @@ import polars as pl
 
 from stap.errors import BadInput
 from stap.sources.reading.base import Head, Log, Options, Records
-from stap.sources.reading.clock import OFFSET, Zone, iso_utc, iso_wall, take_spans, take_time
+from stap.sources.reading.clock import OFFSET, Zone, iso_utc, iso_wall, take_spans, take_time, unrepeated
 from stap.sources.reading.rows import ROW, Sieve
 from stap.sources.reading.tables import read_columns, separator_of, split
 from stap.sources.reading.text import clean
@@ -45,7 +45,7 @@ def read(log: Log, options: Options) -> Records:
         is_usage_table = frame.columns == [ROW, *wanted]
     frame = log.sieve.require(frame, *(name for name in ("user", "app") if name in frame.columns))
     times = {name: _time(frame, name, options) for name in ("start", "end") if name in frame.columns}
-    frame = take_spans(log.sieve, frame, **{name: time for name, (time, _) in times.items()})
+    frame = _take(log, frame, options, {name: time for name, (time, _) in times.items()})
     if HOME in frame.columns:
         frame = _launches(log, frame)
     notes = tuple({note for _, note in times.values() if note})
@@ -113,11 +113,13 @@ def _time(frame: pl.DataFrame, name: str, options: Options) -> tuple[pl.Expr, st
     """A column's wall clock, and a note where it has a zone: that is cut off, or followed when another is asked for."""
     time, dtype = pl.col(name), frame.schema[name]
     if isinstance(dtype, pl.Datetime):
-        wall, utc = time.dt.replace_time_zone(None), time.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        wall, utc = time, time.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         zoned = pl.lit(dtype.time_zone is not None)
+        if dtype.time_zone is not None:
+            wall = Zone(dtype.time_zone).wall(utc)
     else:
         wall, utc = iso_wall(time), iso_utc(time)
-        zoned = time.str.strip_chars().str.contains(OFFSET) & time.str.contains(":")
+        zoned = _has_offset(name)
     if not frame.select(zoned.any()).item():
         return wall, ""
     if options.zone is None:
@@ -125,3 +127,15 @@ def _time(frame: pl.DataFrame, name: str, options: Options) -> tuple[pl.Expr, st
     zone = Zone(options.zone)
     shown = pl.when(zoned).then(zone.wall(utc)).otherwise(wall)
     return shown, f"Times with a zone are shown in {zone.name}, as asked."
+
+
+def _has_offset(name: str) -> pl.Expr:
+    return pl.col(name).str.strip_chars().str.contains(OFFSET) & pl.col(name).str.contains(":")
+
+
+def _take(log: Log, frame: pl.DataFrame, options: Options, times: dict[str, pl.Expr]) -> pl.DataFrame:
+    """Spans on the wall clock; in the order that written offsets tell, where all have one."""
+    text = frame.schema["start"] == pl.String
+    if options.zone or not text or not frame.select(_has_offset("start").all()).item():
+        return take_spans(log.sieve, frame, **times)
+    return unrepeated(take_spans(log.sieve, frame.with_columns(utc=iso_utc(pl.col("start"))), **times))
