@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -126,12 +128,47 @@ def test_a_saved_state_goes_on_with_the_same_bits(predictor: Predictor, table: p
     assert back.unseen() == predictor.unseen()
 
 
+class Failing:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
 def test_what_a_caller_gets_wrong_is_one_line(predictor: Predictor, table: pl.DataFrame, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("neither a model nor a state, but long enough for a header")
     people = pl.concat([table.head(2), table.head(2).with_columns(user=pl.lit("you"))])
+    os.mkfifo(tmp_path / "pipe")
+    with open(tmp_path / "huge", "wb") as file:
+        file.truncate((1 << 32) + 1)
+    late = table.head(3).with_columns(start=pl.Series([0, 2**63 - 1, 0]).cast(pl.Datetime("ms")))
     before = predictor.rank()
     for call, words in (
-        (lambda: Predictor.load(tmp_path / "none"), "none: cannot open it"),
+        (lambda: Predictor.load(tmp_path / "none"), "none: cannot read it (No such file or directory)"),
+        (lambda: Predictor.load("a\0b"), "no possible file name"),
+        (lambda: Predictor.load("a\ud800b"), "no possible file name"),
+        (lambda: Predictor.load(3), "3: no path"),  # type: ignore[arg-type]
+        (lambda: Predictor.load("/dev/zero"), "it is no regular file"),
+        (lambda: Predictor.load(tmp_path / "pipe"), "it is no regular file"),
+        (lambda: predictor.restore("a\0b"), "no possible file name"),
+        (lambda: predictor.restore(None), "None: no path"),  # type: ignore[arg-type]
+        (lambda: predictor.restore(tmp_path / "pipe"), "it is no regular file"),
+        (lambda: predictor.restore(tmp_path), "it is a folder"),
+        (lambda: predictor.restore(tmp_path / "huge"), "more than 4096 MB"),
+        (lambda: predictor.save("a\0b"), "no possible file name"),
+        (lambda: predictor.save(None), "None: no path"),  # type: ignore[arg-type]
+        (lambda: predictor.rank(-1), "-1 is no number of apps"),
+        (lambda: predictor.rank(-1, without=["mail"]), "-1 is no number of apps"),
+        (lambda: predictor.rank(1.5), "1.5 is no number of apps"),  # type: ignore[arg-type]
+        (lambda: predictor.rank("5", at=MONDAY), "'5' is no number of apps"),  # type: ignore[arg-type]
+        (lambda: predictor.rank(5, among="mail"), "'mail' is no list of apps"),
+        (lambda: predictor.rank(5, without=5), "5 is no list of apps"),  # type: ignore[arg-type]
+        (lambda: predictor.opened("mail", 10**400), "finite"),
+        (lambda: predictor.opened("mail", -(10**5000)), "finite"),
+        (lambda: predictor.opened("mail", True), "True is no time"),
+        (lambda: predictor.opened("mail", Failing()), "a value of type Failing is no time"),  # type: ignore[arg-type]
+        (lambda: predictor.observe(None), "no text"),  # type: ignore[arg-type]
+        (lambda: predictor.replay(None), "None is no polars DataFrame"),  # type: ignore[arg-type]
+        (lambda: predictor.replay(table.lazy()), "is no polars DataFrame"),  # type: ignore[arg-type]
+        (lambda: predictor.replay(late), "usage table, row 2: start is no time of ours"),
         (lambda: Predictor.load(tmp_path / "text"), "text: a header of"),
         (lambda: predictor.restore(tmp_path / "none"), "none: cannot read it"),
         (lambda: predictor.restore(tmp_path / "text"), "text: "),
@@ -151,7 +188,9 @@ def test_what_a_caller_gets_wrong_is_one_line(predictor: Predictor, table: pl.Da
             call()
         assert words in str(error.value)
         assert "\n" not in str(error.value)
+        assert len(str(error.value)) < 400
     assert predictor.rank() == before
+    assert predictor.rank(2**70) == predictor.rank(np.int64(4096)) == before  # type: ignore[arg-type]
 
 
 def test_a_broken_install_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

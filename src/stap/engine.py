@@ -11,6 +11,7 @@ A model is read once and shared by any number of predictors, one a person:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stap import _engine, seal
-from stap.errors import BadInput
+from stap.errors import BadInput, short
 from stap.events import Event, Moment, Ranking
+from stap.files import as_path, regular
 
 Dtype = Literal["fp32", "fp16", "int8"]
 Strategy = Literal["iswi", "reset", "re-prefill", "rolling"]
@@ -31,6 +33,7 @@ STRATEGIES: tuple[str, ...] = ("iswi", "reset", "re-prefill", "rolling")
 KERNELS: tuple[str, ...] = ("best", "scalar", "avx2", "avx512", "neon")
 AS_STORED = 3
 NOTHING_OBSERVED = 10
+MOST = 1 << 20  # apps; a session keeps far fewer
 DEFAULT_CACHE: Dtype = "int8"
 
 _MODEL_REMEDY = "use a model that `stap train` or `stap export` wrote"
@@ -48,15 +51,27 @@ class Settings:
     seed: int = 0
 
 
+def how_many(k: int) -> int:
+    """A number of apps to rank, whatever was given for it; there are never more than MOST."""
+    try:
+        count = index(k)
+    except TypeError:
+        count = -1
+    if count < 0:
+        raise BadInput("ranking", f"{short(k)} is no number of apps", "ask for a whole number from 0 up")
+    return min(count, MOST)
+
+
 class EngineModel:
     """A model file in memory, once for all predictors. `weights` converts while reading."""
 
     def __init__(self, path: Path | str, weights: Dtype | None = None) -> None:
+        path = regular(as_path(path))
         try:
             self._model = _engine.Model.load(str(path), AS_STORED if weights is None else DTYPES.index(weights))
         except _engine.EngineError as error:
             raise BadInput(str(path), error.args[1], _MODEL_REMEDY) from None
-        seal.check(Path(path))
+        seal.check(path)
 
     @property
     def vocabulary(self) -> int:
@@ -113,12 +128,13 @@ class EnginePredictor:
         try:
             self._session.observe(event.app, event.action, event.minutes, event.hour)
         except _engine.EngineError as error:
-            raise BadInput("event", error.args[1], f"mend {event}") from None
-        except TypeError:
+            raise BadInput("event", error.args[1], f"mend {short(event)}") from None
+        except (TypeError, AttributeError):
             why = "its app is no text, or its time no number"
-            raise BadInput("event", why, f"mend {event}") from None
+            raise BadInput("event", why, f"mend {short(event)}") from None
 
     def rank(self, k: int, at: Moment | None = None) -> Ranking:
+        k = how_many(k)
         try:
             return self._session.rank(k) if at is None else self._session.rank_at(k, at.minutes, at.hour)[0]
         except _engine.EngineError as error:

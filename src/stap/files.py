@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stap.errors import BadInput
+from stap.errors import BadInput, short
 
 PRIVATE = 0o600  # read by its owner alone
 _ENDING, _NAMED = ".draft", 32  # a draft's name begins with so many characters of the file's
@@ -56,6 +56,39 @@ def clear_drafts(folder: Path, front: str = ".") -> None:
             if entry.name.startswith(front) and entry.name.endswith(_ENDING) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError):
                     _clear(entry.path)
+
+
+def as_path(value: Path | str) -> Path:
+    """What somebody gave for a path."""
+    if not isinstance(value, str | os.PathLike):
+        raise BadInput(short(value), "no path", "give the path of a file")
+    return Path(value)
+
+
+def regular(path: Path) -> Path:
+    """A regular file that is there: nobody waits at a pipe, or empties a device that never ends."""
+    try:
+        str(path).encode()  # what opens it in the end wants a name in UTF-8
+        mode = os.stat(path).st_mode
+    except ValueError:
+        raise BadInput(str(path), "no possible file name", "check the path") from None
+    except OSError as error:
+        raise BadInput(str(path), f"cannot read it ({error.strerror})", "check the path") from None
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        raise BadInput(str(path), f"cannot read it (it is {what})", "check the path")
+    return path
+
+
+def read_bytes(path: Path, largest: int) -> bytes:
+    """A whole regular file, if it is not larger."""
+    try:
+        with open(regular(path), "rb") as file:
+            if os.fstat(file.fileno()).st_size > largest:
+                raise BadInput(str(path), f"more than {largest >> 20} MB", "check the path")
+            return file.read(largest)
+    except OSError as error:
+        raise BadInput(str(path), f"cannot read it ({error.strerror})", "check the path") from None
 
 
 def fingerprint(path: Path) -> str:

@@ -19,18 +19,17 @@ from typing import Self
 import polars as pl
 
 from stap import usage
-from stap.engine import EngineModel, Settings
-from stap.errors import BadInput
+from stap.engine import EngineModel, Settings, how_many
+from stap.errors import BadInput, short
 from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Moment, Ranking, from_table, merged
-from stap.files import replacing
+from stap.files import as_path, read_bytes, replacing
 from stap.phi import seed_of
 from stap.weights import model_file, shipped
 
 EVERY = 4096  # more apps than a session keeps
+LARGEST_STATE = 1 << 32  # bytes
 LATEST = 1e8  # minutes either side of 1970, about the years 1780 to 2160
-When = (
-    datetime | float
-)  # aware; or the person's wall clock: a naive time, or minutes since 1970 (or any other midnight)
+When = datetime | float  # aware; or the wall clock, as a naive time or minutes since 1970 (or any other midnight)
 
 
 class Predictor:
@@ -48,7 +47,7 @@ class Predictor:
     @classmethod
     def load(cls, path: Path | str | None = None, user: str = "") -> Self:
         """With the model in a file or a run's folder, or the one that ships with stap; phi is drawn from the user."""
-        return cls(EngineModel(shipped() if path is None else model_file(Path(path))), user)
+        return cls(EngineModel(shipped() if path is None else model_file(as_path(path))), user)
 
     def fresh(self, user: str = "") -> Self:
         """A predictor for somebody else, over the same copy of the weights."""
@@ -88,12 +87,13 @@ class Predictor:
         moment = None if at is None else Moment(*self._clock(at))
         if among is None and not without:
             return self._session.rank(k, moment)
+        only, never = (None if apps is None else _apps(apps) for apps in (among, without or ()))
         wanted = [
             (app, share)
             for app, share in self._session.rank(EVERY, moment)
-            if (among is None or app in among) and app not in without
+            if (only is None or app in only) and app not in (never or ())
         ]
-        return wanted[: max(k, 0)]
+        return wanted[: how_many(k)]
 
     def unseen(self) -> float:
         """How likely the next app is one never seen before; all probabilities and this one sum to 1."""
@@ -105,15 +105,12 @@ class Predictor:
 
     def save(self, path: Path | str) -> None:
         """Keep the state in a file that its owner alone reads, written beside and renamed."""
-        with replacing(Path(path), private=True) as draft:
+        with replacing(as_path(path), private=True) as draft:
             draft.write_bytes(self._session.snapshot())
 
     def restore(self, path: Path | str) -> Self:
         """Go on where `save` was called, with the same model; what was observed since is gone. Gives itself back."""
-        try:
-            state = Path(path).read_bytes()
-        except OSError as error:
-            raise BadInput(str(path), f"cannot read it ({error.strerror})", "check the path") from None
+        state = read_bytes(as_path(path), LARGEST_STATE)
         try:
             self._session, self._zoned = self._model.restore(state), None
         except BadInput as error:
@@ -136,12 +133,21 @@ class Predictor:
             raise BadInput("event", why, "give all of them as aware datetimes, or all as the person's wall clock")
 
 
+def _apps(names: Collection[str]) -> set[str]:
+    try:
+        if not isinstance(names, str):
+            return set(names)
+    except TypeError:
+        pass
+    raise BadInput("ranking", f"{short(names)} is no list of apps", "give a list or a set of names")
+
+
 def _has_zone(when: When) -> bool:
     return isinstance(when, datetime) and when.utcoffset() is not None
 
 
 def _clock(when: When) -> tuple[float, float]:
-    """T and H: minutes since 1970, absolute where the time has a zone and the wall clock's where not; the local hour."""
+    """T and H: minutes since 1970, in UTC where the time has a zone and the wall clock's where not; the local hour."""
     if isinstance(when, datetime):
         wall = when.replace(tzinfo=None, fold=0)
         minutes = (wall - EPOCH - (when.utcoffset() or timedelta())) / timedelta(minutes=1)
@@ -153,17 +159,8 @@ def _clock(when: When) -> tuple[float, float]:
             minutes = inf
         hour = minutes % DAY / 60.0 if isfinite(minutes) else 0.0
     else:
-        raise BadInput("event", f"{_short(when)} is no time", "give a datetime, or minutes as a number")
+        raise BadInput("event", f"{short(when)} is no time", "give a datetime, or minutes as a number")
     if isfinite(minutes) and abs(minutes) > LATEST:
-        why = f"{_short(when)} is no time of ours, counted in minutes"
+        why = f"{short(when)} is no time of ours, counted in minutes"
         raise BadInput("event", why, "give a datetime; seconds since 1970, as of time.time(), are to be divided by 60")
     return minutes, hour if hour < 24 else 0.0  # a hair before midnight can round up to it
-
-
-def _short(value: object) -> str:
-    """In so many characters as a line has room for."""
-    try:
-        text = repr(value)
-    except ValueError:  # a number of more digits than Python writes down
-        text = f"such a {type(value).__name__}"
-    return text if len(text) <= 60 else text[:57] + "..."

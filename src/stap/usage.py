@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from stap.errors import BadInput
+from stap.errors import BadInput, short
 from stap.files import replacing
 
 TIME = pl.Datetime("us")
@@ -24,6 +24,7 @@ HOME = "home"  # a fifth column, which a table of launches has
 LAUNCHES: dict[str, pl.DataType] = {**SCHEMA, HOME: pl.Boolean()}
 NOTIFICATIONS: dict[str, pl.DataType] = {"user": pl.String(), "app": pl.String(), "time": TIME}
 BETWEEN = pl.Enum(["home", "off"])  # a home screen; a dark or locked screen, or nobody there
+DAYS = 70_000  # either side of 1970: the years 1779 to 2161
 GAP = 60.0  # seconds that one app may be away and still be the same launch
 ENDINGS = (".parquet", ".csv")
 
@@ -172,10 +173,15 @@ def _rows_from(records: pl.DataFrame, new: pl.Series) -> pl.DataFrame:
 
 def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
     """The border check: the columns, their types, no nulls, end >= start. Inside the house nobody checks again."""
+    if not isinstance(table, pl.DataFrame):
+        raise BadInput(where, f"{short(table)} is no polars DataFrame", "a usage table has user, app, start, end")
     missing = [name for name in SCHEMA if name not in table.columns]
     if missing:
         raise BadInput(where, f"no column {missing[0]!r}", "a usage table has user, app, start, end")
     schema = LAUNCHES if HOME in table.columns else SCHEMA
+    for name in ("start", "end"):
+        if (bad := impossible(table[name])) is not None and bad.any():
+            raise BadInput(where, f"{name} is no time of ours", "mend the row or leave it out", bad.arg_max() + 1)
     try:
         table = table.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     except pl.exceptions.PolarsError as error:
@@ -191,6 +197,18 @@ def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
         if row["any"][0]:
             raise BadInput(where, why, "mend the row or leave it out", row.item(0, 0) + 1)
     return table
+
+
+def impossible(times: pl.Series) -> pl.Series | None:
+    """Which are beyond all calendars, by their numbers: polars panics when it shows or casts them. None: no times."""
+    days = {"ns": 86_400_000_000_000, "us": 86_400_000_000, "ms": 86_400_000}
+    if isinstance(times.dtype, pl.Datetime):
+        units = days[times.dtype.time_unit]
+    elif times.dtype == pl.Date or times.dtype.is_integer():
+        units = 1 if times.dtype == pl.Date else days["us"]
+    else:
+        return None
+    return ~times.to_physical().is_between(-DAYS * units, DAYS * units).fill_null(True)
 
 
 def save(table: pl.DataFrame, path: Path, notifications: pl.DataFrame | None = None) -> None:
@@ -218,10 +236,11 @@ def table_of(path: Path) -> Path | None:
 def _write(table: pl.DataFrame, path: Path) -> None:
     with replacing(path) as draft:
         try:
-            if path.suffix == ".parquet":
-                table.write_parquet(draft)
-            else:
-                table.write_csv(draft, datetime_format="%Y-%m-%d %H:%M:%S%.f")
+            with open(draft, "wb") as file:  # by its path polars wants a name in UTF-8
+                if path.suffix == ".parquet":
+                    table.write_parquet(file)
+                else:
+                    table.write_csv(file, datetime_format="%Y-%m-%d %H:%M:%S%.f")
         except pl.exceptions.PolarsError as error:  # a full disk has many names
             raise OSError(str(error).splitlines()[0]) from None
 

@@ -20,7 +20,7 @@ from safetensors.numpy import load_file
 
 from stap import seal
 from stap.errors import BadInput
-from stap.files import replacing
+from stap.files import regular, replacing
 from stap.model.config import REMEDY, ModelConfig
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Header:
 def read_header(path: Path) -> Header:
     """The header of a safetensors file; a file that lies about its tensors is refused."""
     try:
-        with open(path, "rb"), safe_open(path, "numpy") as file:  # the first for the system's own words if it cannot
+        with open(regular(path), "rb"), safe_open(path, "numpy") as file:  # the first for the system's own words
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
             tensors = {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
             return Header(file.metadata() or {}, tensors)

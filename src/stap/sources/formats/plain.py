@@ -13,18 +13,19 @@ from dataclasses import replace
 
 import polars as pl
 
-from stap.errors import BadInput
+from stap.errors import BadInput, short
 from stap.sources.reading.base import Head, Log, Options, Records
 from stap.sources.reading.clock import OFFSET, Zone, iso_utc, iso_wall, take_spans, take_time, unrepeated
 from stap.sources.reading.rows import ROW, Sieve
 from stap.sources.reading.tables import read_columns, separator_of, split
 from stap.sources.reading.text import clean
-from stap.usage import BETWEEN, ENDINGS, HOME, LAUNCHES, NOTIFICATIONS, SCHEMA, notifications_of
+from stap.usage import BETWEEN, ENDINGS, HOME, LAUNCHES, NOTIFICATIONS, SCHEMA, impossible, notifications_of
 
 NAME = "plain"
 NEEDED = ("app", "start")
 REMEDY = "a plain log has app, start and may have user, end"
 PARQUET = b"PAR1"
+TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
 def sniff(head: Head) -> float:
@@ -70,10 +71,17 @@ def _parquet(
         raise BadInput(log.name, f"no column {missing!r}", remedy)
     known = [name for name in wanted if name in frame.columns]
     for name in known:
-        if wanted[name].is_temporal() and not isinstance(frame.schema[name], pl.Datetime | pl.String):
-            raise BadInput(log.name, f"{name!r} holds {frame.schema[name]}", f"{name} is a time")
+        kind = frame.schema[name]
+        if wanted[name].is_temporal() and not isinstance(kind, pl.Datetime | pl.String):
+            raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is a time")
+        if wanted[name] == pl.String and not (isinstance(kind, TEXTS) or kind.is_integer()):
+            raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is text")
     columns = [pl.col(name).cast(pl.String) if wanted[name] == pl.String else pl.col(name) for name in known]
-    return frame.select(pl.int_range(1, pl.len() + 1).alias(ROW), *columns), dict(frame.schema)
+    rows = frame.select(pl.int_range(1, pl.len() + 1).alias(ROW), *columns)
+    for name in known:
+        if (bad := impossible(rows[name])) is not None:
+            rows = log.sieve.reject(rows, pl.lit(bad), "not a possible time:", show=name)
+    return rows, dict(frame.schema)
 
 
 def _launches(log: Log, frame: pl.DataFrame) -> pl.DataFrame:

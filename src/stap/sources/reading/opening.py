@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import gzip
 import os
+import stat
 import sys
 import tarfile
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -27,6 +31,7 @@ MAX_BYTES = 32 << 30
 MAX_RATIO = 250  # app logs shrink 10 to 50 times; only a bomb shrinks a thousand times
 RATIO_FROM = 64 << 20  # small files may shrink as they like
 MAX_MEMBERS = 100_000
+PATIENCE = 10  # seconds that a pipe may be without anybody who writes to it
 REFETCH = "fetch the file again, or keep what is whole with --skip-bad-rows"
 
 
@@ -37,6 +42,8 @@ class _Broken(Exception):  # noqa: N818
 def open_logs(path: str | Path, scratch: Path, skip: bool) -> Iterator[Log]:
     """Every log behind one argument of the command line."""
     if str(path) == "-":
+        if sys.stdin is None:
+            raise BadInput("standard input", "it is closed", "name a file, or feed it")
         log = Log(Path(), Sieve("standard input", skip), scratch, Path("stdin"))
         yield from _unwrap(_spool(log, _pieces(sys.stdin.buffer)))
         return
@@ -61,10 +68,38 @@ def _hidden(path: Path) -> bool:
 def _open_file(path: Path, scratch: Path, skip: bool) -> Iterator[Log]:
     log = Log(path, Sieve(str(path), skip), scratch, Path(os.path.abspath(path)))
     if path.is_file():
-        yield from _unwrap(log)
+        yield from _unwrap(log if _in_utf8(path) else replace(log, path=_linked(path, scratch)))
     else:  # a pipe: it can be read only once
-        with open(path, "rb") as pipe:
-            yield from _unwrap(_spool(replace(log, origin=Path(path.name)), _pieces(pipe)))
+        with _pipe(path) as pipe:
+            yield from _unwrap(_spool(replace(log, origin=Path(path.name)), pipe))
+
+
+def _in_utf8(path: Path) -> bool:
+    return not any("\udc80" <= char <= "\udcff" for char in str(path))
+
+
+def _linked(path: Path, scratch: Path) -> Path:
+    """Under a name that polars takes: it wants UTF-8."""
+    link = scratch / f"link{len(os.listdir(scratch))}"
+    link.symlink_to(os.path.abspath(path))
+    return link
+
+
+@contextmanager
+def _pipe(path: Path) -> Iterator[Iterator[bytes]]:
+    """The pieces from a pipe that somebody writes to: at one that nobody opens we would wait for ever."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open(handle, "rb") as stream:
+        if not stat.S_ISFIFO(os.fstat(handle).st_mode):
+            raise BadInput(str(path), "neither a file nor a pipe", "name a file, a folder, a pipe or -")
+        first, deadline = b"", time.monotonic() + PATIENCE
+        with suppress(BlockingIOError):  # there is a writer, who has not written yet
+            while not (first := os.read(handle, PIECE)):
+                if time.monotonic() > deadline:
+                    raise BadInput(str(path), f"a pipe that nobody fed for {PATIENCE} s", "feed it, or name a file")
+                time.sleep(0.02)
+        os.set_blocking(handle, True)
+        yield chain([first], _pieces(stream))
 
 
 def _unwrap(log: Log) -> Iterator[Log]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from stap.errors import BadInput
+from stap.errors import BadInput, short
+from stap.usage import impossible
 
 MEND = "mend the row or leave such rows out with --skip-bad-rows"
 ROW = "row"  # the column that holds a row's physical place in its file, counted from 1
@@ -29,7 +30,7 @@ class Sieve:
         if not mask.any():
             return frame
         first = frame.slice(mask.arg_max() or 0, 1)
-        quoted = "" if show is None else f" {_quote(first[show].cast(pl.String).item())}"
+        quoted = "" if show is None else f" {_quoted(first[show])}"
         self.fault(int(first[ROW].item()), why + quoted, count=int(mask.sum()))
         return frame.filter(~mask)
 
@@ -40,6 +41,8 @@ class Sieve:
         return frame
 
 
-def _quote(value: str | None) -> str:
-    text = "nothing" if value is None else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _quoted(value: pl.Series) -> str:
+    """One cell, cut where it is long; a time beyond all calendars as its number."""
+    beyond = impossible(value)
+    text = (value if beyond is None or not beyond.any() else value.to_physical()).cast(pl.String).item()
+    return "nothing" if text is None else short(text)
