@@ -180,8 +180,9 @@ def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
         raise BadInput(where, f"no column {missing[0]!r}", "a usage table has user, app, start, end")
     schema = LAUNCHES if HOME in table.columns else SCHEMA
     for name in ("start", "end"):
-        if (bad := impossible(table[name])) is not None and bad.any():
-            raise BadInput(where, f"{name} is no time of ours", "mend the row or leave it out", bad.arg_max() + 1)
+        if (beyond := impossible(table[name])) is not None and beyond.any():
+            row = int(beyond.arg_true()[0]) + 1
+            raise BadInput(where, f"{name} is no time of ours", "mend the row or leave it out", row)
     try:
         table = table.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     except pl.exceptions.PolarsError as error:
@@ -193,9 +194,9 @@ def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
         (pl.any_horizontal(pl.col(*SCHEMA).is_null()), "an empty field"),
         (pl.col("end") < pl.col("start"), "end before start"),
     ):
-        row = table.select(bad.arg_max(), bad.any().alias("any"))
-        if row["any"][0]:
-            raise BadInput(where, why, "mend the row or leave it out", row.item(0, 0) + 1)
+        found = table.select(bad.arg_max(), bad.any().alias("any"))
+        if found["any"][0]:
+            raise BadInput(where, why, "mend the row or leave it out", found.item(0, 0) + 1)
     return table
 
 
@@ -229,6 +230,8 @@ def notifications_of(path: Path) -> Path:
 
 def table_of(path: Path) -> Path | None:
     """The usage table beside which these notifications lie, if they are any."""
+    if ".notifications." not in path.name:
+        return None
     table = path.with_name(path.name.replace(".notifications.", "."))
     return table if table != path and notifications_of(table) == path and table.is_file() else None
 

@@ -25,6 +25,7 @@ NAME = "plain"
 NEEDED = ("app", "start")
 REMEDY = "a plain log has app, start and may have user, end"
 PARQUET = b"PAR1"
+MOST_ROWS, ROWS_PER_BYTE = 2_000_000, 2  # of a Parquet file: equal values take next to no room in it
 TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -63,10 +64,15 @@ def _parquet(
 ) -> tuple[pl.DataFrame, dict[str, pl.DataType]]:
     """ROW and the columns wanted that are there, and the schema of the whole file."""
     try:
-        frame = pl.read_parquet(log.path, memory_map=False, glob=False)
+        lazy = pl.scan_parquet(log.path, glob=False)
+        columns, rows = lazy.collect_schema(), int(lazy.select(pl.len()).collect().item())
+        if rows > max(MOST_ROWS, ROWS_PER_BYTE * log.path.stat().st_size):
+            raise BadInput(log.name, f"{rows:,} rows in so small a file", "if you trust it, write it as CSV")
+        kept = [name for name in columns if name in wanted] or list(columns)[:1]
+        frame = pl.read_parquet(log.path, memory_map=False, glob=False, columns=kept)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise BadInput(log.name, f"no readable Parquet ({str(error).splitlines()[0]})", "write it again") from None
-    missing = next((name for name in needed if name not in frame.columns), None)
+    missing = next((name for name in needed if name not in columns), None)
     if missing:
         raise BadInput(log.name, f"no column {missing!r}", remedy)
     known = [name for name in wanted if name in frame.columns]
@@ -76,12 +82,12 @@ def _parquet(
             raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is a time")
         if wanted[name] == pl.String and not (isinstance(kind, TEXTS) or kind.is_integer()):
             raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is text")
-    columns = [pl.col(name).cast(pl.String) if wanted[name] == pl.String else pl.col(name) for name in known]
-    rows = frame.select(pl.int_range(1, pl.len() + 1).alias(ROW), *columns)
+    texts = [pl.col(name).cast(pl.String) if wanted[name] == pl.String else pl.col(name) for name in known]
+    frame = frame.select(pl.int_range(1, pl.len() + 1).alias(ROW), *texts)
     for name in known:
-        if (bad := impossible(rows[name])) is not None:
-            rows = log.sieve.reject(rows, pl.lit(bad), "not a possible time:", show=name)
-    return rows, dict(frame.schema)
+        if (bad := impossible(frame[name])) is not None:
+            frame = log.sieve.reject(frame, pl.lit(bad), "not a possible time:", show=name)
+    return frame, dict(columns)
 
 
 def _launches(log: Log, frame: pl.DataFrame) -> pl.DataFrame:

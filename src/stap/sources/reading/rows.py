@@ -8,6 +8,7 @@ from stap.errors import BadInput, short
 from stap.usage import impossible
 
 MEND = "mend the row or leave such rows out with --skip-bad-rows"
+LONGEST_NAME = 4096  # bytes, as engine/include/stap.h has it
 ROW = "row"  # the column that holds a row's physical place in its file, counted from 1
 
 
@@ -38,6 +39,13 @@ class Sieve:
         """Every one of the columns has something in it."""
         for name in columns:
             frame = self.reject(frame, pl.col(name).is_null() | (pl.col(name) == ""), f"no {name} in it")
+        return self.bounded(frame, *columns)
+
+    def bounded(self, frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
+        """No name is longer than the engine takes."""
+        for name in columns:
+            too_long = pl.col(name).str.len_bytes() > LONGEST_NAME
+            frame = self.reject(frame, too_long.fill_null(False), f"{name} is longer than {LONGEST_NAME:,} bytes")
         return frame
 
 
