@@ -30,6 +30,11 @@ def harmless(text: str) -> str:
     )
 
 
+def first_line(error: BaseException) -> str:
+    """What somebody else's error says, or what it is called."""
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
 def short(value: object) -> str:
     """Any value as a line has room for it."""
     try:

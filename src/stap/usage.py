@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from stap.errors import BadInput, short
+from stap.errors import BadInput, first_line, short
 from stap.files import replacing
 
 TIME = pl.Datetime("us")
@@ -186,7 +186,7 @@ def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
     try:
         table = table.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     except pl.exceptions.PolarsError as error:
-        why = f"a column has the wrong type ({str(error).splitlines()[0]})"
+        why = f"a column has the wrong type ({first_line(error)})"
         raise BadInput(where, why, "user and app are text, start and end are times, home is true or false") from None
     if table.is_empty():
         raise BadInput(where, "no app usage in it", "check that it is the right file, or try --keep-system")
@@ -245,7 +245,7 @@ def _write(table: pl.DataFrame, path: Path) -> None:
                 else:
                     table.write_csv(file, datetime_format="%Y-%m-%d %H:%M:%S%.f")
         except pl.exceptions.PolarsError as error:  # a full disk has many names
-            raise OSError(str(error).splitlines()[0]) from None
+            raise OSError(first_line(error)) from None
 
 
 def only_users(table: pl.DataFrame, wanted: Sequence[str], where: str) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from stap.errors import BadInput
+from stap.errors import BadInput, first_line
 from stap.files import replacing
 from stap.train.checkpoint import MOST
 
@@ -34,7 +34,7 @@ def read(path: Path) -> list[dict[str, Any]]:
         try:
             lines.append(_checked(json.loads(text)))
         except (ValueError, LookupError, TypeError, RecursionError) as error:
-            why = f"no line of a run's log ({str(error).splitlines()[0]})"
+            why = f"no line of a run's log ({first_line(error)})"
             raise BadInput(str(path), why, "take the line out, or start anew in another folder", row) from None
     return lines
 

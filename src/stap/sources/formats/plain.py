@@ -8,12 +8,15 @@ too holds launches and is taken as it is. Notifications in a file beside the tab
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from threading import Lock
 
 import polars as pl
 
-from stap.errors import BadInput, short
+from stap.errors import BadInput, first_line, short
 from stap.sources.reading.base import Head, Log, Options, Records
 from stap.sources.reading.clock import OFFSET, Zone, iso_utc, iso_wall, take_spans, take_time, unrepeated
 from stap.sources.reading.rows import ROW, Sieve
@@ -26,6 +29,7 @@ NEEDED = ("app", "start")
 REMEDY = "a plain log has app, start and may have user, end"
 PARQUET = b"PAR1"
 MOST_ROWS, ROWS_PER_BYTE = 2_000_000, 2  # of a Parquet file: equal values take next to no room in it
+_TURN = Lock()  # standard error belongs to everybody
 TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -64,14 +68,15 @@ def _parquet(
 ) -> tuple[pl.DataFrame, dict[str, pl.DataType]]:
     """ROW and the columns wanted that are there, and the schema of the whole file."""
     try:
-        lazy = pl.scan_parquet(log.path, glob=False)
-        columns, rows = lazy.collect_schema(), int(lazy.select(pl.len()).collect().item())
-        if rows > max(MOST_ROWS, ROWS_PER_BYTE * log.path.stat().st_size):
-            raise BadInput(log.name, f"{rows:,} rows in so small a file", "if you trust it, write it as CSV")
-        kept = [name for name in columns if name in wanted] or list(columns)[:1]
-        frame = pl.read_parquet(log.path, memory_map=False, glob=False, columns=kept)
+        with _unheard():
+            lazy = pl.scan_parquet(log.path, glob=False)
+            columns, rows = lazy.collect_schema(), int(lazy.select(pl.len()).collect().item())
+            if rows > max(MOST_ROWS, ROWS_PER_BYTE * log.path.stat().st_size):
+                raise BadInput(log.name, f"{rows:,} rows in so small a file", "if you trust it, write it as CSV")
+            kept = [name for name in columns if name in wanted] or list(columns)[:1]
+            frame = pl.read_parquet(log.path, memory_map=False, glob=False, columns=kept)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise BadInput(log.name, f"no readable Parquet ({str(error).splitlines()[0]})", "write it again") from None
+        raise BadInput(log.name, f"no readable Parquet ({first_line(error)})", "write it again") from None
     missing = next((name for name in needed if name not in columns), None)
     if missing:
         raise BadInput(log.name, f"no column {missing!r}", remedy)
@@ -88,6 +93,23 @@ def _parquet(
         if (bad := impossible(frame[name])) is not None:
             frame = log.sieve.reject(frame, pl.lit(bad), "not a possible time:", show=name)
     return frame, dict(columns)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """While polars decodes what may be damaged: where it panics, it writes a page to standard error and then raises."""
+    with _TURN, open(os.devnull, "wb") as nowhere:
+        try:
+            kept = os.dup(2)
+        except OSError:  # it is closed
+            yield
+            return
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _launches(log: Log, frame: pl.DataFrame) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
-from stap.errors import BadInput
+from stap.errors import BadInput, first_line
 from stap.sources.reading.base import Log
 from stap.sources.reading.rows import LONGEST_NAME, Sieve
 from stap.sources.reading.scratch import Scratch
@@ -226,8 +226,7 @@ def _damage(log: Log) -> Iterator[None]:
     try:
         yield
     except (tarfile.TarError, ValueError, OverflowError, LookupError, EOFError, RecursionError, MemoryError) as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadInput(log.name, f"a damaged tar ({why})", "fetch the file again") from None
+        raise BadInput(log.name, f"a damaged tar ({first_line(error)})", "fetch the file again") from None
 
 
 def _extracted(log: Log, member: tarfile.TarInfo) -> Iterator[bytes]:
