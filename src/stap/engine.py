@@ -36,6 +36,7 @@ NOTHING_OBSERVED = 10
 MOST = 1 << 20  # apps; a session keeps far fewer
 DEFAULT_CACHE: Dtype = "int8"
 
+_SETTINGS_REMEDY = "check context, app_limit, seed and kernels"
 _MODEL_REMEDY = "use a model that `stap train` or `stap export` wrote"
 
 
@@ -49,6 +50,12 @@ class Settings:
     kernels: Kernels = "best"
     app_limit: int = 0  # virtual indices phi may use; 0: all
     seed: int = 0
+
+
+def _place(name: str, names: tuple[str, ...]) -> int:
+    if name not in names:
+        raise BadInput("engine settings", f"no {short(name)}", f"choose one of {', '.join(names)}")
+    return names.index(name)
 
 
 def how_many(k: int) -> int:
@@ -67,8 +74,9 @@ class EngineModel:
 
     def __init__(self, path: Path | str, weights: Dtype | None = None) -> None:
         path = regular(as_path(path))
+        dtype = AS_STORED if weights is None else _place(weights, DTYPES)
         try:
-            self._model = _engine.Model.load(str(path), AS_STORED if weights is None else DTYPES.index(weights))
+            self._model = _engine.Model.load(str(path), dtype)
         except _engine.EngineError as error:
             raise BadInput(str(path), error.args[1], _MODEL_REMEDY) from None
         seal.check(path)
@@ -99,21 +107,23 @@ class EngineModel:
         wanted = settings or Settings()
         try:
             session = self._model.session(
-                strategy=STRATEGIES.index(wanted.strategy),
+                strategy=_place(wanted.strategy, STRATEGIES),
                 context=wanted.context,
-                cache=DTYPES.index(wanted.cache),
-                kernels=KERNELS.index(wanted.kernels),
+                cache=_place(wanted.cache, DTYPES),
+                kernels=_place(wanted.kernels, KERNELS),
                 app_limit=wanted.app_limit,
                 seed=wanted.seed,
             )
         except _engine.EngineError as error:
-            raise BadInput("engine settings", error.args[1], "check context, app_limit and kernels") from None
+            raise BadInput("engine settings", error.args[1], _SETTINGS_REMEDY) from None
+        except TypeError:
+            raise BadInput("engine settings", f"{short(wanted)} has no possible number", _SETTINGS_REMEDY) from None
         return EnginePredictor(session)
 
     def restore(self, snapshot: bytes, kernels: Kernels = "best") -> EnginePredictor:
         """The predictor that a snapshot was taken of; "best" keeps its kernels, and with them every bit."""
         try:
-            return EnginePredictor(self._model.restore(snapshot, KERNELS.index(kernels)))
+            return EnginePredictor(self._model.restore(snapshot, _place(kernels, KERNELS)))
         except _engine.EngineError as error:
             raise BadInput("snapshot", error.args[1], "use a snapshot of this very model, or replay the log") from None
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from stap.errors import BadInput, first_line, short
-from stap.files import replacing
+from stap.files import as_path, replacing
 
 TIME = pl.Datetime("us")
 LAST = 2**63 - 1  # later than any time
@@ -214,6 +214,7 @@ def impossible(times: pl.Series) -> pl.Series | None:
 
 def save(table: pl.DataFrame, path: Path, notifications: pl.DataFrame | None = None) -> None:
     """Write .parquet or .csv, beside and renamed: a reader never sees half a file. Notifications get their own file."""
+    path = as_path(path)
     if path.suffix not in ENDINGS:
         raise BadInput(str(path), f"cannot write {path.suffix or 'a file without an ending'}", "use .parquet or .csv")
     _write(table, path)

@@ -25,7 +25,7 @@ import pytest
 
 from sources.made import ACTIVITYWATCH, DAILY, EVERY, LSAPP, PLAIN, load, write
 from stap.errors import BadInput
-from stap.sources import read
+from stap.sources import Options, read
 from stap.sources.formats import dumpsys
 from stap.sources.reading import opening, scratch
 from stap.sources.reading.base import Head
@@ -358,3 +358,28 @@ def test_here_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert read(["."]).records == read([""]).records == 3
     with pytest.raises(BadInput, match="no possible file name"):
         read(["a\0b"])
+
+
+@pytest.mark.parametrize(
+    ("paths", "options", "words"),
+    [
+        ([], {}, "logs: none is named"),
+        ([None], {}, "None: no path"),
+        ([b"x"], {}, "b'x': no path"),
+        (["LOG"], {"merge_gap": float("nan")}, "nan is no number of seconds"),
+        (["LOG"], {"merge_gap": 1e300}, "1e+300 is no number of seconds"),
+        (["LOG"], {"merge_gap": -1.0}, "-1.0 is no number of seconds"),
+        (["LOG"], {"as_user": "\ud800"}, r"'\ud800' is no name"),
+        (["JSON"], {"zone": "\ud800"}, "no such time zone"),
+        (["JSON"], {"zone": "a\0b"}, "no such time zone"),
+        (["JSON"], {"zone": "../../etc/passwd"}, "no such time zone"),
+    ],
+)
+def test_what_a_caller_of_read_gets_wrong_is_one_line(
+    tmp_path: Path, paths: list[Any], options: dict[str, Any], words: str
+) -> None:
+    files = {"LOG": write(tmp_path, PLAIN, "log.csv"), "JSON": write(tmp_path, ACTIVITYWATCH, "log.json")}
+    with pytest.raises(BadInput) as error:
+        read([files.get(path, path) for path in paths], Options(**options))
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)

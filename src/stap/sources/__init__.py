@@ -15,6 +15,7 @@ import polars as pl
 
 from stap import usage
 from stap.errors import BadInput
+from stap.files import as_path
 from stap.sources.formats import activitywatch, app_usage, aware, dumpsys, lsapp, plain, tsinghua, ubiqlog
 from stap.sources.people import Part, gather, trail
 from stap.sources.reading.base import Log, Options, Records, Source
@@ -64,6 +65,11 @@ def read(paths: Sequence[str | Path], options: Options = Options()) -> Imported:
     """Any logs, of one format or several, as one usage table. Raises BadInput for what a person has to mend."""
     if options.format is not None and options.format not in SOURCES:
         raise BadInput(f"--format {options.format}", "no such format", f"use one of {', '.join(FORMATS)}")
+    if not paths:
+        raise BadInput("logs", "none is named", "name a file, a folder, or -")
+    if options.merge_gap is not None and not 0 <= options.merge_gap <= LONGEST_GAP:
+        raise BadInput("merge_gap", f"{options.merge_gap} is no number of seconds", "give seconds, e.g. 60, or None")
+    paths = [as_path(path) for path in paths]
     where = ", ".join(str(path) for path in paths)
     with tempfile.TemporaryDirectory(prefix="stap-") as scratch:
         parts, notes = _read_parts(paths, Scratch(Path(scratch)), options)

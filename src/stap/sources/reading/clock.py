@@ -96,7 +96,7 @@ class Zone:
         self.name = asked or _local_zone()
         try:
             pl.Series([datetime(2020, 1, 1)]).dt.replace_time_zone(self.name)
-        except pl.exceptions.PolarsError:
+        except (pl.exceptions.PolarsError, ValueError, TypeError):
             remedy = "give an IANA name such as Europe/Berlin"
             raise BadInput(f"--zone {self.name}", "no such time zone", remedy) from None
         whose = "as asked" if asked else "this machine's zone; --zone names another"
