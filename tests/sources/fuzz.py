@@ -1,6 +1,6 @@
 """Importers against inputs that nobody would write: kept logs, changed at random, again and again.
 
-    python -m sources.fuzz SECONDS [--keep]        # from tests/; --keep grows the corpus
+    python -m sources.fuzz SECONDS [--keep]  # in tests/; --keep grows the corpus, of which a few of each answer stay
 
 An input is read, or refused in one line; anything else (another exception, a panic, a crash, ten seconds) is a finding,
 and its file is kept beside the corpus. Whatever gets an answer that no input got before joins the pool of inputs to

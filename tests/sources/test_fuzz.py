@@ -22,7 +22,7 @@ def test_the_corpus_is_read_or_refused() -> None:
 def test_the_corpus_is_small() -> None:
     sizes = [path.stat().st_size for path in CORPUS.iterdir()]
     assert max(sizes) < 2000
-    assert sum(sizes) < 300_000
+    assert sum(sizes) < 100_000
 
 
 @pytest.mark.slow

@@ -59,10 +59,10 @@ def read_columns(log: Log, needed: Collection[str], wanted: Collection[str], rem
     Columns may stand in any order, and what is not wanted may be called anything.
     """
     separator = separator_of(log.head().first_line, needed)
-    if separator is None:
-        raise BadInput(log.name, f"no header with {', '.join(needed)}", remedy, 1)
-    header, row = read_header(log, separator)
+    header, row = read_header(log, separator) if separator else ([], 1)
     lower = [name.lower() for name in header]
+    if separator is None or not set(needed).issubset(lower):  # what ends a line of text need not end one of a table
+        raise BadInput(log.name, f"no header with {', '.join(needed)}", remedy, row)
     double = next((name for name in wanted if lower.count(name) > 1), None)
     if double is not None:
         raise BadInput(log.name, f"two columns {double!r}", "leave one of them out", row)
