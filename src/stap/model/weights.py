@@ -116,11 +116,12 @@ def stored(path: Path) -> dict[str, Array]:
     """The tensors of a file whose header was checked, as they are stored: what was written, and possible."""
     seal.check(path)
     tensors: dict[str, Array] = load_file(path)
+    scales = {name + SCALE for name, tensor in tensors.items() if tensor.dtype == np.int8}
     for name, tensor in tensors.items():
         if tensor.dtype == np.int8:
             fine = bool((tensor >= -LARGEST_WHOLE).all())
         else:
-            fine = bool(np.isfinite(tensor).all()) and not (name.endswith(SCALE) and (tensor <= 0).any())
+            fine = bool(np.isfinite(tensor).all()) and not (name in scales and (tensor <= 0).any())
         if not fine:
             raise BadInput(str(path), f"tensor {name!r} holds a value that no weight can have", REMEDY)
     return tensors
