@@ -51,10 +51,18 @@ def _pool(parts: Sequence[LaunchRanks]) -> LaunchRanks:
     """Several groups' ranks as those of one."""
     before = accumulate([len(part.users) for part in parts], initial=0)
     moved = [replace(part, user=part.user + first) for part, first in zip(parts, before, strict=False)]
-    columns = ("user", "rank", "foreseen", "paused", "same", "home")
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in moved])
+
     return LaunchRanks(
-        tuple(user for part in parts for user in part.users),
-        *(np.concatenate([getattr(part, name) for part in moved]) for name in columns),
+        users=tuple(user for part in parts for user in part.users),
+        user=joined("user"),
+        rank=joined("rank"),
+        foreseen=joined("foreseen"),
+        paused=joined("paused"),
+        same=joined("same"),
+        home=joined("home"),
         notifications=sum(part.notifications for part in parts),
     )
 
