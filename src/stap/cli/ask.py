@@ -9,7 +9,7 @@ import typer
 
 from stap import __version__, evaluate, registry, sources, terminal, usage
 from stap.cli import charts, tables
-from stap.cli.options import Json, Logs, Model, Name, Names, Ranker, Reader, reads_logs, write_json
+from stap.cli.options import Json, Logs, Model, Name, Names, NoNotifications, Ranker, Reader, reads_logs, write_json
 from stap.demo.person import LOG as DEMO_LOG
 from stap.demo.replay import frames
 from stap.describe.person import day
@@ -44,9 +44,7 @@ def evaluate_(
         bool, typer.Option("--longer-context", help="Let it be longer than the model was trained for.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="What phi is drawn from, with the user.")] = 0,
-    no_notifications: Annotated[
-        bool, typer.Option("--no-notifications", help="Leave them out where a log has some (launch).")
-    ] = False,
+    no_notifications: NoNotifications = False,
     by_user: Annotated[bool, typer.Option("--by-user", help="Print HR@1 of every user too.")] = False,
     json: Json = None,
 ) -> None:

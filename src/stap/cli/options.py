@@ -21,6 +21,9 @@ from stap.predictors import CLASSICAL
 
 Logs = Annotated[list[str], typer.Argument(metavar="LOG", help="Any log that `import` reads; - is standard input.")]
 Data = Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")]
+NoNotifications = Annotated[
+    bool, typer.Option("--no-notifications", help="Leave them out where a log has some (launch).")
+]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
 Names = Annotated[str | None, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(registry.NAMES)}.")]
 Name = Annotated[str, typer.Option("--predictor", help=f"One of {', '.join((*CLASSICAL, 'stap'))}.")]
