@@ -7,8 +7,9 @@ import pytest
 from test_usage import table
 
 from stap.evaluate import Ranks, Terms, launch, paper, report, run, stream
-from stap.events import Corpus, Event, Moment, Notice, Ranking, Usages, from_table
+from stap.events import Corpus, Event, Moment, Ranking, Usages, from_table
 from stap.metrics import MISS
+from stap.notices import Notice
 from stap.predictors import CLASSICAL
 from stap.usage import merge
 

@@ -18,7 +18,8 @@ from stap import Predictor, sources, weights
 from stap.demo.person import LOG
 from stap.engine import EngineModel
 from stap.errors import BadInput
-from stap.events import Event, Moment, Ranking, merged, notices
+from stap.events import Event, Moment, Ranking, merged
+from stap.notices import notices
 from stap.predictors import make
 from stap.weights import shipped
 

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from stap import _engine, seal
 from stap.errors import BadInput, short
-from stap.events import Event, Moment, Notice, Ranking
+from stap.events import Event, Moment, Ranking
 from stap.files import as_path, regular
+from stap.notices import Notice
 
 Dtype = Literal["fp32", "fp16", "int8"]
 Strategy = Literal["iswi", "reset", "re-prefill", "rolling"]

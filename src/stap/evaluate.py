@@ -15,22 +15,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from stap.errors import BadInput
-from stap.events import (
-    AT_ONCE,
-    OPEN,
-    UNKNOWN,
-    WHENEVER,
-    Bools,
-    Corpus,
-    Event,
-    Ints,
-    Longs,
-    Moment,
-    Notice,
-    Ranking,
-    interleaved,
-)
+from stap.events import AT_ONCE, OPEN, UNKNOWN, WHENEVER, Bools, Corpus, Event, Ints, Longs, Moment, Ranking
 from stap.metrics import DEEPEST, MISS, by_user, intervals, summary
+from stap.notices import Notice, interleaved
 from stap.predictors.base import Maker, Predictor, TakesNotices, Trained, fresh
 from stap.terminal import Tick, quiet
 from stap.windows import CONTEXT, VOCABULARY, Windows, cut, filter_users

@@ -22,21 +22,9 @@ import polars as pl
 from stap import usage
 from stap.engine import EngineModel, Settings
 from stap.errors import BadInput, short
-from stap.events import (
-    CLOSE,
-    DAY,
-    EPOCH,
-    OPEN,
-    Event,
-    Moment,
-    Notice,
-    Ranking,
-    from_table,
-    interleaved,
-    merged,
-    notices,
-)
+from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Moment, Ranking, from_table, merged
 from stap.files import as_path, read_bytes, replacing
+from stap.notices import Notice, interleaved, notices
 from stap.phi import seed_of
 from stap.weights import model_file, shipped
 

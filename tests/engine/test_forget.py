@@ -10,9 +10,10 @@ import pytest
 
 from stap.engine import EngineModel, EnginePredictor, Settings, Strategy
 from stap.errors import BadInput
-from stap.events import WHENEVER, Event, Moment, Notice
+from stap.events import WHENEVER, Event, Moment
 from stap.model import weights
 from stap.model.config import ModelConfig
+from stap.notices import Notice
 from stap.reference.session import Stap
 
 from .reference import saved, sharp

@@ -10,8 +10,8 @@ import pytest
 
 from stap import _engine
 from stap.engine import EngineModel, Settings
-from stap.events import Notice
 from stap.model.config import ModelConfig
+from stap.notices import Notice
 
 from .reference import person, saved, sharp
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from stap.events import Notice
+from stap.notices import Notice
 from stap.reference.last_word import LastWord
 from stap.reference.notices import START, Notices
 

@@ -13,7 +13,8 @@ from stap import __version__, registry, terminal
 from stap.cli import tables
 from stap.cli.options import Json, Logs, Model, Names, NoNotifications, Ranker, Reader, load, reads_logs, write_json
 from stap.errors import BadInput
-from stap.events import Corpus, Notice
+from stap.events import Corpus
+from stap.notices import Notice
 from stap.studies import launch as by_launch
 from stap.studies import launch_curve
 from stap.studies import loggers as by_logger

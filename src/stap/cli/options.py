@@ -15,8 +15,9 @@ import typer
 
 from stap import registry, sources, terminal, usage
 from stap.errors import extra
-from stap.events import Corpus, Notice, from_table, merged, notices
+from stap.events import Corpus, from_table, merged
 from stap.files import replacing
+from stap.notices import Notice, notices
 from stap.predictors import CLASSICAL
 
 Logs = Annotated[list[str], typer.Argument(metavar="LOG", help="Any log that `import` reads; - is standard input.")]

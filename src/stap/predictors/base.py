@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from stap.events import Event, Moment, Notice, Ranking
+from stap.events import Event, Moment, Ranking
+from stap.notices import Notice
 
 
 class Predictor(Protocol):

@@ -13,13 +13,11 @@ This is the definition, written to be read. Training and the engine use the same
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stap.events import AT_ONCE, OPEN, Event, Floats, Moment
+from stap.events import AT_ONCE, OPEN, Event, Moment
 from stap.evidence import CUES, EXPERTS, LAUNCH_CUES, MINUTE_HALF_LIVES, MOMENT, RANKS, STATISTICS, USAGE_HALF_LIVES
 from stap.predictors.again import length_of, log_odds
 from stap.predictors.blend import Blend
@@ -27,41 +25,13 @@ from stap.predictors.coded import NOBODY, shifted
 from stap.predictors.cues import Cue, Cues
 from stap.predictors.ppm import ORDERS
 from stap.reference.launches import ANY, Launches
+from stap.reference.remembered import App, Outlook
 
 SESSION_GAP = 5.0  # minutes without an app that end a session
 RECENT_FADE, RANK_FADE, RANK_AFTER_FADE = 0.85, 0.995, 0.99
 MOST_SURPRISE = 10.0
 TINY = 1e-4  # of a share whose logarithm is taken
 LONGEST = 5  # apps in the longest cue
-
-
-@dataclass
-class App:
-    """What is remembered of one app."""
-
-    count: int = 0
-    first_usage: int = 0
-    last_usage: int = 0
-    opened: float = 0.0  # minutes of its last open
-    clock: float = 0.0  # of its last open
-    by_usage: list[float] = field(default_factory=lambda: [0.0] * len(USAGE_HALF_LIVES))  # as of its last open
-    by_minute: list[float] = field(default_factory=lambda: [0.0] * len(MINUTE_HALF_LIVES))
-    session: int = 0
-    in_session: int = 0
-    starts: int = 0  # sessions it began
-    log_minutes: float = 0.0  # sum of the logarithms of its stays
-    log_gap_minutes: float = 0.0  # sums over its returns
-    log_gap_usages: float = 0.0
-
-
-class Outlook(NamedTuple):
-    """What depends on when it is asked."""
-
-    probability: Floats  # (apps,) the blend's
-    experts: Floats  # (experts, apps) the blend's
-    hour: float
-    seen: float  # minutes up to which nothing is missed
-    again: float  # log odds that the current app comes again; 0 where it cannot
 
 
 class Evidence(Blend):

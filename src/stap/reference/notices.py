@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stap.events import Floats, Notice
+from stap.events import Floats
+from stap.notices import Notice
 
 AGES = (2.0, 15.0, 1440.0)  # minutes that part young, recent and old; past the last it no longer counts
 START = (0.75, 0.25, 0.1, 0.4, 0.2)  # weights of young, recent, old, since the last event, the latest

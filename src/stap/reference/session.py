@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from stap.errors import BadInput
-from stap.events import OPEN, WHENEVER, Corpus, Event, Floats, Moment, Notice, Ranking
+from stap.events import OPEN, WHENEVER, Corpus, Event, Floats, Moment, Ranking
 from stap.evidence import CANDIDATES
 from stap.model import weights
 from stap.model.config import ModelConfig
 from stap.model.fusion import LEAST
 from stap.model.score import ranks
 from stap.model.transformer import Cache, Transformer
+from stap.notices import Notice
 from stap.phi import UNUSED, OnlinePhi, seed_of
 from stap.reference.evidence import Evidence
 from stap.reference.iswi import plan
