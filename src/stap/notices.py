@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from stap.events import Event, hour_of_day
+from stap.events import Event, hour_of_day, minutes_of
 
 
 class Notice(NamedTuple):
