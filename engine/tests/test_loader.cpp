@@ -76,6 +76,12 @@ void transpose(Tensor& tensor) { std::swap(tensor.shape[0], tensor.shape[1]); }
 
 void put_float(Tensor& tensor, float value) { std::memcpy(&tensor.bytes[0], &value, 4); }
 
+std::string repeated(const std::string& text, size_t times) {
+    std::string out;
+    for (size_t i = 0; i < times; ++i) out += text;
+    return out;
+}
+
 struct Case {
     stap_status status;
     const char* message;  // that it begins with
@@ -91,10 +97,14 @@ std::vector<Case> cases() {
         // The outside.
         {STAP_ERROR_FORMAT, "a file of 0 bytes is no safetensors file", ""},
         {STAP_ERROR_FORMAT, "a file of 7 bytes is no safetensors file", sound.substr(0, 7)},
-        {STAP_ERROR_FORMAT, "a header of 18446744073709551615 bytes, where 16 MB is the most",
+        {STAP_ERROR_FORMAT, "a header of 18446744073709551615 bytes, where 1 MB is the most",
          length(~0ull) + sound.substr(8)},
-        {STAP_ERROR_FORMAT, "a header of 16777216 bytes runs past the end of the file",
-         length(16u << 20) + sound.substr(8)},
+        {STAP_ERROR_FORMAT, "a header of 1048577 bytes, where 1 MB is the most",
+         length((1u << 20) + 1) + std::string((1u << 20) + 1, ' ')},
+        {STAP_ERROR_FORMAT, "safetensors header: JSON of more than 65536 values",
+         tiny::with_length("{\"a\": [0" + repeated(", 0", 1u << 16) + "]}")},
+        {STAP_ERROR_FORMAT, "a header of 1048576 bytes runs past the end of the file",
+         length(1u << 20) + sound.substr(8)},
         {STAP_ERROR_FORMAT, "safetensors header: JSON ends too soon", tiny::with_length("")},
         {STAP_ERROR_FORMAT, "a header that is no JSON object", tiny::with_length("[]")},
         {STAP_ERROR_FORMAT, "safetensors header: no JSON value", tiny::with_length("\x80\x04.")},
