@@ -101,7 +101,8 @@ void no_header_takes_much_memory() {
 // A snapshot's caches are as long as it says. One that says more than its bytes hold is refused before there is room.
 void no_snapshot_takes_much_more_than_its_bytes() {
     tiny::Config config = tiny::config();
-    config.dim = 192, config.layers = 8;
+    config.dim = 192;
+    config.layers = 8;
     config.context = 1 << 14;
     const ModelPointer model = load(tiny::model(config));
     stap_options options = stap_options_default();

@@ -283,10 +283,16 @@ void arguments_are_checked() {
     CHECK(stap_model_load_file(nullptr, STAP_F32, &model, nullptr, 0) == STAP_ERROR_ARGUMENT);
     CHECK(stap_model_load_file("/", STAP_AS_STORED, &model, message, sizeof message) == STAP_ERROR_FILE);
     CHECK(stap_model_load_file("no such file", STAP_AS_STORED, &model, message, sizeof message) == STAP_ERROR_FILE);
-    CHECK_EQUAL(message, "cannot open it: No such file or directory");
+    CHECK_EQUAL(message, "no such file: cannot open it: No such file or directory");
     char small[5] = "";
     CHECK(stap_model_load_file("no such file", STAP_AS_STORED, &model, small, sizeof small) == STAP_ERROR_FILE);
-    CHECK_EQUAL(small, "cann");
+    CHECK_EQUAL(small, "no s");
+    const std::string deep = "a\n/" + repeated("\u00e9", 200);  // one line of whole characters, the end of the path
+    char long_message[512] = "";
+    CHECK(stap_model_load_file(deep.c_str(), STAP_AS_STORED, &model, long_message, sizeof long_message) ==
+          STAP_ERROR_FILE);
+    CHECK_EQUAL(std::string(long_message, std::min<size_t>(sizeof long_message, 3 + 160 + 16)),
+                "..." + repeated("\u00e9", 80) + ": cannot open it");
     CHECK(stap_model_load_buffer("", 0, 7, &model, nullptr, 0) == STAP_ERROR_ARGUMENT);
     CHECK(model == nullptr);
 }
