@@ -74,7 +74,7 @@ Model* load_file(const std::string& path, int weights) {
 
 Session* new_session(const Model& model, int strategy, uint32_t context, int cache, int kernels, uint32_t app_limit,
                      uint64_t seed, bool last_word) {
-    const stap_options options = {strategy, context, cache, kernels, app_limit, seed, last_word};
+    const stap_options options = {sizeof(stap_options), strategy, context, cache, kernels, app_limit, last_word, seed};
     stap_session* session = nullptr;
     check(stap_session_new(model.handle, &options, &session));
     return new Session(session, model);

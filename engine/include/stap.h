@@ -14,11 +14,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define STAP_VERSION_MAJOR 0
+#define STAP_VERSION_MINOR 1
+#define STAP_VERSION_PATCH 0
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
+#if defined(_WIN32) && defined(STAP_SHARED) /* a DLL: the users' side, or while it is built the library's */
+#if defined(STAP_BUILD)
+#define STAP_API __declspec(dllexport)
+#else
+#define STAP_API __declspec(dllimport)
+#endif
+#elif defined(__GNUC__)
 #define STAP_API __attribute__((visibility("default")))
 #else
 #define STAP_API
@@ -83,15 +93,24 @@ typedef struct stap_model_info {
     uint64_t weight_bytes; /* held in memory, once for all sessions */
 } stap_model_info;
 
+/* Begin with stap_options_default(). Later versions add fields at the end, where 0 is what was before; `size` tells the
+ * library what its caller knows. So programs keep working with a newer library, and with an older one as long as they
+ * set nothing that it does not know. */
 typedef struct stap_options {
+    size_t size;        /* sizeof(stap_options) */
     int strategy;       /* stap_strategy */
     uint32_t context;   /* L in events, even; 0: as the model was trained */
     int cache;          /* stap_dtype: F32, F16 or I8 */
     int kernels;        /* stap_kernels */
     uint32_t app_limit; /* how many virtual indices phi may use; 0: all of the vocabulary */
-    uint64_t seed;      /* of the order in which phi hands out indices */
     int last_word;      /* 1: at a moment, each person's launches correct the model; 0: the model alone */
+    uint64_t seed;      /* of the order in which phi hands out indices */
 } stap_options;
+
+static inline stap_options stap_options_default(void) {
+    stap_options options = {sizeof(stap_options), STAP_ISWI, 0, STAP_I8, STAP_KERNELS_BEST, 0, 1, 0};
+    return options;
+}
 
 typedef struct stap_candidate {
     const char* app; /* not terminated; valid until the session's next observe or forget */
@@ -123,12 +142,12 @@ typedef struct stap_session_info {
     const char* kernels;
 } stap_session_info;
 
-STAP_API const char* stap_version(void);
+STAP_API const char* stap_version(void); /* of the library; the macros above are of this header */
 STAP_API const char* stap_error_string(stap_status status);
 STAP_API double stap_hour_of_day(double minutes);
 
 /* Read a model. `weights` converts while reading (STAP_AS_STORED: do not). When it fails, `message` (may be NULL) says
- * why in one line. The model may be freed before its sessions. */
+ * why in one line, which begins with the file's name. The model may be freed before its sessions. */
 STAP_API stap_status stap_model_load_file(const char* path, int weights, stap_model** model, char* message,
                                           size_t message_size);
 STAP_API stap_status stap_model_load_buffer(const void* data, size_t size, int weights, stap_model** model,
@@ -136,7 +155,7 @@ STAP_API stap_status stap_model_load_buffer(const void* data, size_t size, int w
 STAP_API stap_status stap_model_get_info(const stap_model* model, stap_model_info* info);
 STAP_API void stap_model_free(stap_model* model);
 
-STAP_API stap_options stap_options_default(void);
+/* options NULL: the default ones. */
 STAP_API stap_status stap_session_new(const stap_model* model, const stap_options* options, stap_session** session);
 STAP_API void stap_session_free(stap_session* session);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "arguments.h"
 #include "failure.h"
 #include "person/session.h"
 #include "stap.h"
@@ -138,7 +139,11 @@ stap_status stap_model_load_file(const char* path, int weights, stap_model** mod
                                  size_t message_size) {
     const auto work = [&] {
         check_load(path, weights, model);
-        *model = load(Source(path), weights);
+        try {
+            *model = load(Source(path), weights);
+        } catch (const Failure& failure) {
+            fail(failure.status, shown(path) + ": " + failure.message);
+        }
     };
     return guarded(work, message, message_size);
 }
@@ -163,13 +168,11 @@ stap_status stap_model_get_info(const stap_model* model, stap_model_info* info) 
 
 void stap_model_free(stap_model* model) { delete model; }
 
-stap_options stap_options_default(void) { return {STAP_ISWI, 0, STAP_I8, STAP_KERNELS_BEST, 0, 0, 1}; }
-
 stap_status stap_session_new(const stap_model* model, const stap_options* options, stap_session** session) {
     if (!model || !session) return STAP_ERROR_ARGUMENT;
     return guarded([&] {
         auto made = std::make_unique<stap_session>();
-        made->person = make_session(model, options ? *options : stap_options_default());
+        made->person = make_session(model, known_options(options));
         *session = made.release();
     });
 }

@@ -76,6 +76,12 @@ void transpose(Tensor& tensor) { std::swap(tensor.shape[0], tensor.shape[1]); }
 
 void put_float(Tensor& tensor, float value) { std::memcpy(&tensor.bytes[0], &value, 4); }
 
+std::string repeated(const std::string& text, size_t times) {
+    std::string out;
+    for (size_t i = 0; i < times; ++i) out += text;
+    return out;
+}
+
 struct Case {
     stap_status status;
     const char* message;  // that it begins with
@@ -91,10 +97,14 @@ std::vector<Case> cases() {
         // The outside.
         {STAP_ERROR_FORMAT, "a file of 0 bytes is no safetensors file", ""},
         {STAP_ERROR_FORMAT, "a file of 7 bytes is no safetensors file", sound.substr(0, 7)},
-        {STAP_ERROR_FORMAT, "a header of 18446744073709551615 bytes, where 16 MB is the most",
+        {STAP_ERROR_FORMAT, "a header of 18446744073709551615 bytes, where 1 MB is the most",
          length(~0ull) + sound.substr(8)},
-        {STAP_ERROR_FORMAT, "a header of 16777216 bytes runs past the end of the file",
-         length(16u << 20) + sound.substr(8)},
+        {STAP_ERROR_FORMAT, "a header of 1048577 bytes, where 1 MB is the most",
+         length((1u << 20) + 1) + std::string((1u << 20) + 1, ' ')},
+        {STAP_ERROR_FORMAT, "safetensors header: JSON of more than 65536 values",
+         tiny::with_length("{\"a\": [0" + repeated(", 0", 1u << 16) + "]}")},
+        {STAP_ERROR_FORMAT, "a header of 1048576 bytes runs past the end of the file",
+         length(1u << 20) + sound.substr(8)},
         {STAP_ERROR_FORMAT, "safetensors header: JSON ends too soon", tiny::with_length("")},
         {STAP_ERROR_FORMAT, "a header that is no JSON object", tiny::with_length("[]")},
         {STAP_ERROR_FORMAT, "safetensors header: no JSON value", tiny::with_length("\x80\x04.")},
@@ -273,10 +283,16 @@ void arguments_are_checked() {
     CHECK(stap_model_load_file(nullptr, STAP_F32, &model, nullptr, 0) == STAP_ERROR_ARGUMENT);
     CHECK(stap_model_load_file("/", STAP_AS_STORED, &model, message, sizeof message) == STAP_ERROR_FILE);
     CHECK(stap_model_load_file("no such file", STAP_AS_STORED, &model, message, sizeof message) == STAP_ERROR_FILE);
-    CHECK_EQUAL(message, "cannot open it: No such file or directory");
+    CHECK_EQUAL(message, "no such file: cannot open it: No such file or directory");
     char small[5] = "";
     CHECK(stap_model_load_file("no such file", STAP_AS_STORED, &model, small, sizeof small) == STAP_ERROR_FILE);
-    CHECK_EQUAL(small, "cann");
+    CHECK_EQUAL(small, "no s");
+    const std::string deep = "a\n/" + repeated("\u00e9", 200);  // one line of whole characters, the end of the path
+    char long_message[512] = "";
+    CHECK(stap_model_load_file(deep.c_str(), STAP_AS_STORED, &model, long_message, sizeof long_message) ==
+          STAP_ERROR_FILE);
+    CHECK_EQUAL(std::string(long_message, std::min<size_t>(sizeof long_message, 3 + 160 + 16)),
+                "..." + repeated("\u00e9", 80) + ": cannot open it");
     CHECK(stap_model_load_buffer("", 0, 7, &model, nullptr, 0) == STAP_ERROR_ARGUMENT);
     CHECK(model == nullptr);
 }

@@ -388,6 +388,33 @@ void wrong_calls_are_refused() {
     CHECK(stap_hour_of_day(-30) == 23.5 && stap_hour_of_day(1440.0 * 5 + 90) == 1.5 && stap_hour_of_day(-1e-20) < 24);
 }
 
+// `size` says which fields a caller knows: see stap.h.
+void options_of_other_versions() {
+    const ModelPointer model = load(tiny::model());
+    struct Later {
+        stap_options known;
+        uint64_t more;
+    } later = {stap_options_default(), 0};
+    const auto status = [&] {
+        stap_session* made = nullptr;
+        const stap_status found = stap_session_new(model.get(), &later.known, &made);
+        CHECK((found == STAP_OK) == (made != nullptr));
+        stap_session_free(made);
+        return found;
+    };
+    CHECK(status() == STAP_OK);
+    for (size_t size : {size_t(0), sizeof(stap_options) - 1, size_t(5000), SIZE_MAX}) {
+        later.known.size = size;
+        CHECK(status() == STAP_ERROR_ARGUMENT);
+    }
+    later.known.size = sizeof later;
+    CHECK(status() == STAP_OK);  // it sets nothing that is not known here
+    later.more = 1;
+    CHECK(status() == STAP_ERROR_ARGUMENT);
+    later.known.size = sizeof later.known;  // what stands behind is no part of it
+    CHECK(status() == STAP_OK);
+}
+
 void model_may_go_first() {
     ModelPointer model = load(tiny::model());
     const SessionPointer session = open(model.get(), stap_options_default());
@@ -413,6 +440,7 @@ int main() {
     forgotten_apps_are_gone();
     filters_choose_and_change_no_share();
     wrong_calls_are_refused();
+    options_of_other_versions();
     model_may_go_first();
     return failures != 0;
 }

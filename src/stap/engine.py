@@ -82,7 +82,7 @@ class EngineModel:
         try:
             self._model = _engine.Model.load(str(path), dtype)
         except _engine.EngineError as error:
-            raise BadInput(str(path), error.args[1], _MODEL_REMEDY) from None
+            raise BadInput(str(path), error.args[1].removeprefix(f"{path}: "), _MODEL_REMEDY) from None
         seal.check(path)
 
     @property

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import stap
 from stap import _engine
 from stap import evidence as names
 from stap.engine import EngineModel, Settings
@@ -25,6 +28,15 @@ WHOLE = {name: (LEAST.get(name, 1), most) for name, most in config.LARGEST.items
 }
 REAL = {"time_base": (1.0, 1e12), "norm_eps": (0.0, 1.0)}  # without the ends
 ENGINE_ALONE = {"MOST_APPS": 1024, "MOST_APP_BYTES": 4096}  # Python's definitions forget nothing
+
+
+def test_versions_agree() -> None:
+    """That of the package, of its module, of the C header and of the engine."""
+    root = Path(__file__).parents[2]
+    header = (root / "engine" / "include" / "stap.h").read_text()
+    parts = re.findall(r"^#define STAP_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", header, re.M)
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert ".".join(parts) == project["version"] == stap.__version__ == _engine.version()
 
 
 def test_names_agree() -> None:

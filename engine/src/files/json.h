@@ -1,4 +1,4 @@
-// A strict JSON reader for headers: no duplicate keys, no trailing text, bounded depth.
+// A strict JSON reader for headers: no duplicate keys, no trailing text, bounded depth and number of values.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace stap {
 namespace {
 
-constexpr uint64_t kMostHeader = 16u << 20;
+constexpr uint64_t kMostHeader = 1u << 20;
 constexpr uint64_t kMostValues = uint64_t(1) << 40;
 constexpr size_t kMostDimensions = 8;
 
@@ -31,7 +31,7 @@ Json read_header(Source& source, uint64_t& data_begin) {
     source.read(0, bytes, 8);
     uint64_t length = 0;
     for (int i = 7; i >= 0; --i) length = length << 8 | bytes[i];
-    if (length > kMostHeader) damaged("a header of " + std::to_string(length) + " bytes, where 16 MB is the most");
+    if (length > kMostHeader) damaged("a header of " + std::to_string(length) + " bytes, where 1 MB is the most");
     if (length > source.size() - 8)
         damaged("a header of " + std::to_string(length) + " bytes runs past the end of the file");
     std::string text(size_t(length), '\0');

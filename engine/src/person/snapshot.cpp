@@ -122,6 +122,9 @@ void get_cache(Reader& r, Session& s, uint32_t c) {
     cache.taken = taken;
     cache.dropped = s.schedule.dropped(taken);
     if (s.schedule.strategy == STAP_ROLLING && s.steps - taken > s.schedule.context) damaged("a cache too far behind");
+    const BlockLayout& layout = s.pool.layout;
+    const uint64_t rows = taken - cache.dropped / layout.events * layout.events;
+    if (rows * (sizeof *Block::app + layout.bytes / layout.events) > r.left) damaged("a cache larger than its bytes");
     cache.reserve(taken, s.pool);
     visit_cache(s, cache, [&](void* data, size_t size) { r.bytes(data, size); });
     for (auto& block : cache.blocks)
