@@ -1,8 +1,17 @@
 /* STAP's engine: rank the apps a person will open next, without knowing what any app is.
  *
  * The whole surface. A model is read once and shared; a session is one person's history. Nothing here is global:
- * sessions are independent, also those of one model on different threads (one session is for one thread at a time).
+ * sessions are independent, also those of one model on different threads.
  * No function throws; every one that can fail returns a stap_status, and leaves its outputs alone when it fails.
+ *
+ * One session is for one thread at a time: a call that meets another at work in it does nothing and returns
+ * STAP_ERROR_BUSY. Who shares a session keeps a lock, from the call until names of candidates are no longer read; and
+ * frees it when no call is at work.
+ *
+ * After STAP_ERROR_MEMORY: nothing was made by what makes (load, new, restore), and nothing has changed by what only
+ * reads (index, get_info, snapshot). Every other call may have left the session half changed: it is then broken, all it
+ * answers from then on is STAP_ERROR_BROKEN, and it is to be freed; restore a snapshot, or replay the log into a new
+ * one. Any other status leaves a session as whole as it was. (STAP_ERROR_INTERNAL is as STAP_ERROR_MEMORY.)
  *
  *     stap_session_observe(session, "mail", 4, STAP_OPEN, minutes, stap_hour_of_day(minutes));
  *     stap_session_rank(session, 5, best, &count);     the answer, now
@@ -53,7 +62,9 @@ typedef enum stap_status {
     STAP_ERROR_ROOM = 12,    /* the caller's buffer is too small */
     STAP_ERROR_KERNEL = 13,  /* this processor lacks the kernels asked for */
     STAP_ERROR_NUMBER = 14,  /* the model's weights gave something that is no number */
-    STAP_ERROR_INTERNAL = 15
+    STAP_ERROR_INTERNAL = 15,
+    STAP_ERROR_BROKEN = 16, /* the session ran out of memory in an earlier call */
+    STAP_ERROR_BUSY = 17    /* another thread is at work in the session */
 } stap_status;
 
 enum { STAP_CLOSE = 0, STAP_OPEN = 1 };
@@ -159,7 +170,8 @@ STAP_API void stap_model_free(stap_model* model);
 STAP_API stap_status stap_session_new(const stap_model* model, const stap_options* options, stap_session** session);
 STAP_API void stap_session_free(stap_session* session);
 
-/* Take an event. Cheap: what has to be computed is computed by rank, or by catch_up before it. */
+/* Take an event. Cheap: what has to be computed is computed by rank, or by catch_up before it. Names are copied first,
+ * so that a candidate's may be handed back, here and below. */
 STAP_API stap_status stap_session_observe(stap_session* session, const char* app, size_t length, int action,
                                           double minutes, double hour);
 

@@ -1,5 +1,6 @@
 // The C border: arguments are checked, everything thrown becomes a status.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -15,6 +16,8 @@ struct stap_model {
 
 struct stap_session {
     std::unique_ptr<stap::Session> person;
+    mutable std::atomic<bool> busy{false};  // a call is at work in it
+    bool broken = false;                    // a call left it half changed
 };
 
 namespace {
@@ -43,6 +46,30 @@ stap_status guarded(Work work, char* message = nullptr, size_t size = 0) noexcep
         say(message, size, stap_error_string(STAP_ERROR_INTERNAL));
         return STAP_ERROR_INTERNAL;
     }
+}
+
+// A call on a session: the only one at work, on one that is whole.
+template <typename Work>
+stap_status alone(const stap_session& session, Work work) noexcept {
+    if (session.busy.exchange(true, std::memory_order_acquire)) return STAP_ERROR_BUSY;
+    const stap_status status = session.broken ? STAP_ERROR_BROKEN : guarded(work);
+    session.busy.store(false, std::memory_order_release);
+    return status;
+}
+
+// The same for what changes it. A Failure leaves it whole; where memory ends, it may be half changed.
+template <typename Work>
+stap_status changing(stap_session& session, Work work) noexcept {
+    return alone(session, [&] {
+        try {
+            work();
+        } catch (const Failure&) {
+            throw;
+        } catch (...) {
+            session.broken = true;
+            throw;
+        }
+    });
 }
 
 void check_load(const void* from, int weights, stap_model** model) {
@@ -84,7 +111,7 @@ stap_status rank_asked(stap_session& session, double minutes, double hour, const
         asked = {Asked::kOther, 0, 0};
     else if (!is_time(minutes, hour))
         return STAP_ERROR_TIME;
-    return guarded([&] {
+    return changing(session, [&] {
         double share = 0;
         *count = session.person->rank_at(asked, k, best, share, filter);
         if (unseen) *unseen = float(share);
@@ -126,6 +153,8 @@ const char* stap_error_string(stap_status status) {
         case STAP_ERROR_ROOM: return "the buffer is too small";
         case STAP_ERROR_KERNEL: return "this processor lacks the kernels asked for";
         case STAP_ERROR_NUMBER: return "the model's weights gave something that is no number";
+        case STAP_ERROR_BROKEN: return "the session ran out of memory in an earlier call";
+        case STAP_ERROR_BUSY: return "another thread is at work in the session";
         default: return "an error inside the engine";
     }
 }
@@ -185,24 +214,25 @@ stap_status stap_session_observe(stap_session* session, const char* app, size_t 
     if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
     if (action != STAP_OPEN && action != STAP_CLOSE) return STAP_ERROR_ACTION;
     if (!is_time(minutes, hour)) return STAP_ERROR_TIME;
-    return guarded([&] { session->person->observe({app, length}, action, minutes, hour); });
+    return changing(*session, [&] { session->person->observe(std::string(app, length), action, minutes, hour); });
 }
 
 stap_status stap_session_notify(stap_session* session, const char* app, size_t length, double minutes) {
     if (!session || !app) return STAP_ERROR_ARGUMENT;
     if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
     if (!is_time(minutes, 0)) return STAP_ERROR_TIME;
-    return guarded([&] { session->person->notify({app, length}, minutes); });
+    return changing(*session, [&] { session->person->notify(std::string(app, length), minutes); });
 }
 
 stap_status stap_session_forget(stap_session* session, const char* app, size_t length) {
     if (!session || !app) return STAP_ERROR_ARGUMENT;
-    return guarded([&] { session->person->forget({app, length}); });
+    if (length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
+    return changing(*session, [&] { session->person->forget(std::string(app, length)); });
 }
 
 stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count) {
     if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
-    return guarded([&] { *count = session->person->rank(k, best, Filter()); });
+    return changing(*session, [&] { *count = session->person->rank(k, best, Filter()); });
 }
 
 stap_status stap_session_rank_at(stap_session* session, double minutes, double hour, size_t k, stap_candidate* best,
@@ -227,18 +257,19 @@ stap_status stap_session_rank_among(stap_session* session, double minutes, doubl
 
 stap_status stap_session_unseen(stap_session* session, float* probability) {
     if (!session || !probability) return STAP_ERROR_ARGUMENT;
-    return guarded([&] { *probability = float(session->person->unseen()); });
+    return changing(*session, [&] { *probability = float(session->person->unseen()); });
 }
 
 stap_status stap_session_logits(stap_session* session, float* logits, size_t size) {
     if (!session || !logits) return STAP_ERROR_ARGUMENT;
     if (size != session->person->model->config.vocabulary) return STAP_ERROR_ROOM;
-    return guarded([&] { std::memcpy(logits, session->person->logits(), size * sizeof(float)); });
+    return changing(*session, [&] { std::memcpy(logits, session->person->logits(), size * sizeof(float)); });
 }
 
 stap_status stap_session_index(const stap_session* session, const char* app, size_t length, uint32_t* index) {
     if (!session || !app || !index) return STAP_ERROR_ARGUMENT;
-    return guarded([&] {
+    if (length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
+    return alone(*session, [&] {
         const auto& indices = session->person->phi.index;
         const auto entry = indices.find(std::string(app, length));
         if (entry == indices.end()) fail(STAP_ERROR_APP, "no such app");
@@ -248,7 +279,7 @@ stap_status stap_session_index(const stap_session* session, const char* app, siz
 
 stap_status stap_session_catch_up(stap_session* session, size_t most, size_t* left) {
     if (!session) return STAP_ERROR_ARGUMENT;
-    return guarded([&] {
+    return changing(*session, [&] {
         session->person->catch_up(most);
         if (left) *left = session->person->pending(0) + session->person->pending(1);
     });
@@ -256,20 +287,21 @@ stap_status stap_session_catch_up(stap_session* session, size_t most, size_t* le
 
 stap_status stap_session_get_info(const stap_session* session, stap_session_info* info) {
     if (!session || !info) return STAP_ERROR_ARGUMENT;
-    const Session& s = *session->person;
-    const Cache& cache = s.caches[s.steps ? s.active() : 0];
-    const uint32_t apps = uint32_t(s.phi.index.size()), pending = s.pending(0) + s.pending(1);
-    const uint64_t heads = s.evidence ? s.fusion->bytes + (s.launch ? s.launch->bytes : 0) : 0;
-    const uint64_t evidence = s.evidence ? s.evidence->bytes() + heads : 0;
-    const uint64_t other = s.state.bytes + s.ring.capacity() * sizeof(Event) + evidence;
-    *info = {s.steps, apps,           cache.taken - cache.dropped, pending, s.phi.forgotten, s.pool.bytes,
-             other,   s.kernels->name};
-    return STAP_OK;
+    return alone(*session, [&] {
+        const Session& s = *session->person;
+        const Cache& cache = s.caches[s.steps ? s.active() : 0];
+        const uint32_t apps = uint32_t(s.phi.index.size()), pending = s.pending(0) + s.pending(1);
+        const uint64_t heads = s.evidence ? s.fusion->bytes + (s.launch ? s.launch->bytes : 0) : 0;
+        const uint64_t evidence = s.evidence ? s.evidence->bytes() + heads : 0;
+        const uint64_t other = s.state.bytes + s.ring.capacity() * sizeof(Event) + evidence;
+        *info = {s.steps, apps,           cache.taken - cache.dropped, pending, s.phi.forgotten, s.pool.bytes,
+                 other,   s.kernels->name};
+    });
 }
 
 stap_status stap_session_snapshot(const stap_session* session, void* buffer, size_t room, size_t* size) {
     if (!session || !size || (!buffer && room > 0)) return STAP_ERROR_ARGUMENT;
-    return guarded([&] {
+    return alone(*session, [&] {
         const std::vector<uint8_t> bytes = session_snapshot(*session->person);
         *size = bytes.size();
         if (room < bytes.size()) fail(STAP_ERROR_ROOM, "buffer too small");

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "driver.h"
 #include "person/schedule.h"
@@ -112,24 +111,6 @@ void passive_cache_is_ready_without_help() {
     CHECK(most > 64 && most < 128);
     size_t left = 1;
     CHECK(stap_session_catch_up(session.get(), 1000, &left) == STAP_OK && left == 0);
-}
-
-// Two sessions of one model, each on its own thread, are two sessions alone.
-void threads_are_independent() {
-    const ModelPointer model = load(tiny::model());
-    const stap_options options = stap_options_default();
-    std::vector<std::vector<float>> found(4);
-    std::vector<std::thread> threads;
-    for (size_t t = 0; t < found.size(); ++t)
-        threads.emplace_back([&, t] {
-            const SessionPointer session = open(model.get(), options);
-            for (uint64_t i = 0; i < 200; ++i) {
-                observe(session.get(), i);
-                found[t] = logits(session.get());
-            }
-        });
-    for (std::thread& thread : threads) thread.join();
-    for (const auto& values : found) CHECK(same_bits(values, found[0]));
 }
 
 // Only differences of time count: the same history twenty thousand years later gives the same angles.
@@ -431,7 +412,6 @@ int main() {
     batching_changes_no_bit();
     iswi_predicts_as_reprefill();
     passive_cache_is_ready_without_help();
-    threads_are_independent();
     time_is_exact_for_years();
     ranking_is_a_distribution();
     evidence_ranks_every_app();

@@ -29,13 +29,19 @@ inline Config config_with_evidence() {
     return c;
 }
 
+inline Config config_with_launches() {
+    Config c = config_with_evidence();
+    c.launches = 12;
+    return c;
+}
+
 inline std::string config_text(const Config& c) {
     auto n = [](auto value) { return std::to_string(value); };
     return "{\"vocabulary\": " + n(c.vocabulary) + ", \"context\": " + n(c.context) + ", \"dim\": " + n(c.dim) +
            ", \"layers\": " + n(c.layers) + ", \"heads\": " + n(c.heads) + ", \"hidden\": " + n(c.hidden) +
            ", \"query_key_norm\": " + (c.query_key_norm ? "true" : "false") +
            ", \"ordinal_heads\": " + n(c.ordinal_heads) + ", \"evidence\": " + n(c.evidence) +
-           ", \"candidate_heads\": " + n(c.candidate_heads) + "}";
+           ", \"candidate_heads\": " + n(c.candidate_heads) + ", \"launches\": " + n(c.launches) + "}";
 }
 
 struct Tensor {

@@ -1,0 +1,96 @@
+// Threads: sessions of one model are independent, and one session in two hands says so instead of racing.
+// Run under ThreadSanitizer too.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "driver.h"
+
+namespace {
+
+constexpr stap_kernels kAll[] = {STAP_KERNELS_SCALAR, STAP_KERNELS_AVX2, STAP_KERNELS_AVX512, STAP_KERNELS_NEON};
+constexpr size_t kThreads = 4;
+
+void together(const std::function<void(size_t)>& work) {
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < kThreads; ++t) threads.emplace_back(work, t);
+    for (std::thread& thread : threads) thread.join();
+}
+
+bool has(const stap_model* model, const stap_options& options) {
+    stap_session* session = nullptr;
+    const stap_status status = stap_session_new(model, &options, &session);
+    stap_session_free(session);
+    return status == STAP_OK;
+}
+
+// Sessions of one model, each on its own thread, are sessions alone.
+void threads_are_independent(const stap_model* model, const stap_options& options) {
+    std::vector<std::vector<uint8_t>> found(kThreads);
+    together([&](size_t t) {
+        const SessionPointer session = open(model, options);
+        for (uint64_t i = 0; i < 120; ++i) {
+            observe(session.get(), i, 15);
+            answer(session.get());
+        }
+        found[t] = snapshot(session.get());
+    });
+    for (const auto& state : found) CHECK(state == found[0]);
+}
+
+// Threads that share a session without a lock: a call is done, or it meets another and changes nothing.
+void a_shared_session_says_busy(const stap_model* model, const stap_options& options) {
+    const SessionPointer session = open(model, options);
+    observe(session.get(), 0, 15);
+    std::atomic<uint64_t> taken{1}, busy{0}, done{0};
+    const auto met = [&](stap_status status) {
+        CHECK(status == STAP_OK || status == STAP_ERROR_BUSY);
+        ++(status == STAP_OK ? done : busy);
+        return status == STAP_OK;
+    };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto use = [&](size_t t, uint64_t i, std::vector<uint8_t>& room) {
+        stap_candidate best[32];
+        size_t count = 0, size = 0;
+        float share = 0;
+        stap_session_info info;
+        const std::string app = app_of(i, 15);
+        const double minutes = 29e6 + double(i);
+        if (met(stap_session_observe(session.get(), app.data(), app.size(), int(i % 2), minutes, 3))) ++taken;
+        met(stap_session_rank(session.get(), 32, best, &count));
+        met(stap_session_rank_at(session.get(), minutes, 3, 32, best, &count, &share));
+        met(stap_session_notify(session.get(), app.data(), app.size(), minutes));
+        met(stap_session_catch_up(session.get(), t, &size));
+        met(stap_session_get_info(session.get(), &info));
+        met(stap_session_unseen(session.get(), &share));
+        if (i % 16 == 0) met(stap_session_snapshot(session.get(), room.data(), room.size(), &size));
+    };
+    together([&](size_t t) {
+        std::vector<uint8_t> room(1 << 20);
+        for (uint64_t i = 0; i < 200 || (busy == 0 && std::chrono::steady_clock::now() < end); ++i) use(t, i, room);
+    });
+    stap_session_info info;
+    CHECK(stap_session_get_info(session.get(), &info) == STAP_OK && info.events == taken);
+    CHECK(busy > 0 && done > 0);
+    const SessionPointer other = restore(model, snapshot(session.get()));
+    answer(session.get());
+    answer(other.get());
+    CHECK(snapshot(session.get()) == snapshot(other.get()));
+}
+
+}  // namespace
+
+int main() {
+    for (const tiny::Config& config : {tiny::config(), tiny::config_with_launches()}) {
+        const ModelPointer model = load(tiny::model(config, "I8"));
+        for (stap_kernels kernels : kAll) {
+            stap_options options = stap_options_default();
+            options.kernels = kernels;
+            if (!has(model.get(), options)) continue;
+            threads_are_independent(model.get(), options);
+            a_shared_session_says_busy(model.get(), options);
+        }
+    }
+    return failures != 0;
+}
