@@ -5,6 +5,7 @@
 
 #include "failure.h"
 #include "person/session.h"
+#include "person/why.h"
 #include "stap.h"
 
 struct stap_model {
@@ -170,6 +171,19 @@ stap_status stap_session_rank_at(stap_session* session, double minutes, double h
         *count = session->person->rank_at(asked, k, best, share);
         if (unseen) *unseen = float(share);
     });
+}
+
+stap_status stap_session_why(stap_session* session, const char* app, size_t length, double minutes, double hour,
+                             size_t k, stap_reason* reasons, size_t* count) {
+    if (!session || !app || !count || (!reasons && k > 0)) return STAP_ERROR_ARGUMENT;
+    Asked asked{Asked::kLaunch, minutes, hour};
+    if (minutes == STAP_WHENEVER)
+        asked = {Asked::kWhenever, 0, 0};
+    else if (minutes == STAP_OTHER)
+        asked = {};
+    else if (!is_time(minutes, hour))
+        return STAP_ERROR_TIME;
+    return guarded([&] { *count = session_why(*session->person, {app, length}, asked, k, reasons); });
 }
 
 stap_status stap_session_unseen(stap_session* session, float* probability) {

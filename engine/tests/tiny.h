@@ -35,7 +35,8 @@ inline std::string config_text(const Config& c) {
            ", \"layers\": " + n(c.layers) + ", \"heads\": " + n(c.heads) + ", \"hidden\": " + n(c.hidden) +
            ", \"query_key_norm\": " + (c.query_key_norm ? "true" : "false") +
            ", \"ordinal_heads\": " + n(c.ordinal_heads) + ", \"evidence\": " + n(c.evidence) +
-           ", \"candidate_heads\": " + n(c.candidate_heads) + "}";
+           ", \"candidate_heads\": " + n(c.candidate_heads) + (c.launches ? ", \"launches\": " + n(c.launches) : "") +
+           "}";
 }
 
 struct Tensor {

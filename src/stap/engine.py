@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from stap import _engine
 from stap.errors import BadInput
 from stap.events import Event, Moment, Ranking
+from stap.why import KINDS, Reason
 
 Dtype = Literal["fp32", "fp16", "int8"]
 Strategy = Literal["iswi", "reset", "re-prefill", "rolling"]
@@ -30,7 +31,8 @@ DTYPES: tuple[str, ...] = ("fp32", "fp16", "int8")
 STRATEGIES: tuple[str, ...] = ("iswi", "reset", "re-prefill", "rolling")
 KERNELS: tuple[str, ...] = ("best", "scalar", "avx2", "avx512", "neon")
 AS_STORED = 3
-NOTHING_OBSERVED = 10
+UNKNOWN_APP, NOTHING_OBSERVED = 8, 10
+OTHER = Moment(2e300, 0.0)  # instead of a moment: of the next other app
 DEFAULT_CACHE: Dtype = "int8"
 
 _MODEL_REMEDY = "use a model that `stap train` or `stap export` wrote"
@@ -133,6 +135,18 @@ class EnginePredictor:
             if error.args[0] == NOTHING_OBSERVED:
                 return 1.0
             raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
+
+    def why(self, app: str, at: Moment | None = None, k: int = 3) -> list[Reason]:
+        """The strongest reasons for the app's place in what `rank` answers; none: nothing special."""
+        try:
+            found = self._session.why(app, max(k, 0), *(at or OTHER))
+        except _engine.EngineError as error:
+            if error.args[0] == UNKNOWN_APP:
+                raise BadInput("why", f"no app {app!r} was seen", "name one that was opened") from None
+            raise BadInput("why", error.args[1], _MODEL_REMEDY) from None
+        except TypeError:
+            raise BadInput("why", f"{app!r} is no app's name", "give it as text") from None
+        return [Reason(KINDS[reason[0]], *reason[1:]) for reason in found]
 
     def catch_up(self, most: int = 32) -> int:
         """Work off at most so many waiting events of the passive cache; what is left. For when nobody waits."""

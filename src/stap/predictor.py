@@ -9,7 +9,7 @@ A Predictor is one person's; `fresh` gives the next person one over the same wei
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
@@ -22,7 +22,9 @@ from stap.errors import BadInput
 from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Moment, Ranking, from_table, merged
 from stap.files import replacing
 from stap.phi import seed_of
+from stap.steady import steady, wanted
 from stap.weights import model_file, shipped
+from stap.why import Reason
 
 EVERY = 4096  # more apps than a session keeps
 When = datetime | float  # the person's wall clock: a time, or minutes since 1970 (or any other midnight)
@@ -82,6 +84,31 @@ class Predictor:
             if (among is None or app in among) and app not in without
         ]
         return wanted[: max(k, 0)]
+
+    def why(self, app: str, at: When | None = None, k: int = 3) -> list[Reason]:
+        """The strongest reasons for the app's place in `rank(..., at)`, data and sentences; none: nothing special.
+
+        A group of statistics is a reason where the app would score lower if it said of it what it says on average.
+        """
+        return self._session.why(app, None if at is None else Moment(*_clock(at)), k)
+
+    def steady(
+        self,
+        row: Sequence[str],
+        k: int | None = None,
+        at: When | None = None,
+        among: Collection[str] | None = None,
+        without: Collection[str] = (),
+        margin: float = 1.0,
+    ) -> list[str]:
+        """The row of apps that is shown now, adapted: its set is that of `rank`, and who stays keeps the slot.
+
+        k: if the row shall have another length. margin: who is shown goes only for somebody so many times likelier.
+        """
+        if not margin >= 1.0:
+            raise BadInput("steady", f"a margin of {margin}", "give a factor of at least 1")
+        slots = k if k is not None else len(row) or 5
+        return steady(row, wanted(self.rank(EVERY, at, among, without), max(slots, 0), row, margin))
 
     def unseen(self) -> float:
         """How likely the next app is one never seen before; all probabilities and this one sum to 1."""
