@@ -105,7 +105,7 @@ typedef struct stap_candidate {
 typedef enum stap_reason_kind {
     STAP_REASON_AGAIN = 0,       /* it was used last, and opened again `count` of `of` times; of = 0: no more to tell */
     STAP_REASON_AFTER_PAUSE = 1, /* it was opened again after `count` of `of` pauses of this length */
-    STAP_REASON_BEFORE = 2,      /* it came after `app`, the one used last, `count` of `of` times */
+    STAP_REASON_BEFORE = 2,      /* of the `of` times that `app`, used last, was left for another, `count` for it */
     STAP_REASON_HOUR = 3,        /* it is used more than usual at `hour` */
     STAP_REASON_RECENT = 4,      /* it was opened `count` minutes ago */
     STAP_REASON_LATELY = 5,      /* it was opened `count` times in the last `of` hours */
