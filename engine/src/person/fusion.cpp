@@ -135,6 +135,7 @@ double FusionState::score_with(const Kernels& kernels, size_t i, const float* st
 
 // What the head reads of the first n candidates.
 void FusionState::describe(const Evidence& evidence, const Outlook& outlook, uint32_t n) {
+    ranks_.resize(n);
     for (uint32_t i = 0; i < n; ++i) {
         float statistics[kStatistics];
         evidence.statistics(outlook, places_[i], statistics);

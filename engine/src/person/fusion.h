@@ -63,7 +63,7 @@ struct FusionState {
     double unseen_aside_ = 0;
     std::vector<uint32_t> places_;
     std::vector<double> score_;
-    uint32_t ranks_[kMostCandidates];                          // of recency
+    std::vector<uint32_t> ranks_;                              // of recency, of those that are weighed
     Buffer<float> state_ = floats(s_);                         // (S)
     Buffer<float> gate_ = floats(kF);                          // (F)
     Buffer<float> shift_ = floats(w_);                         // (W) what the state adds for every candidate
