@@ -82,9 +82,13 @@ nb::dict constants() {
     out["LAUNCH_RANK_STRENGTH"] = kLaunchRankStrength;
     // The last word.
     out["WORD_RATE"] = kWordRate;
-    out["WORD_BIAS_RATE"] = kWordBiasRate;
+    out["WORD_BIAS_RATE"] = nb::make_tuple(kWordBiasRate, kWordBiasLaunches, kLeastWordBiasRate);
     out["WEIGHT_BOUNDS"] = nb::make_tuple(kLeastWeight, kMostWeight);
     out["MOST_BIAS"] = kMostBias;
+    out["NOTICE_AGES"] = tuple(kNoticeAges);
+    out["NOTICE_START"] = tuple(kNoticeStart);
+    out["NOTICE_RATES"] = nb::make_tuple(kNoticeRate, kOwnNoticeRate);
+    out["MOST_NOTICE"] = nb::make_tuple(kMostNotice, kMostOwnNotice);
     // Reasons.
     out["REASONS"] = int(STAP_REASON_KINDS);
     out["LEAST_STRENGTH"] = kLeastStrength;

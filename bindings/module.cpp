@@ -2,11 +2,13 @@
 // everything friendlier is Python's business (stap/predictors/engine.py).
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,8 +73,8 @@ Model* load_file(const std::string& path, int weights) {
 }
 
 Session* new_session(const Model& model, int strategy, uint32_t context, int cache, int kernels, uint32_t app_limit,
-                     uint64_t seed) {
-    const stap_options options = {strategy, context, cache, kernels, app_limit, seed};
+                     uint64_t seed, bool last_word) {
+    const stap_options options = {strategy, context, cache, kernels, app_limit, seed, last_word};
     stap_session* session = nullptr;
     check(stap_session_new(model.handle, &options, &session));
     return new Session(session, model);
@@ -80,6 +82,14 @@ Session* new_session(const Model& model, int strategy, uint32_t context, int cac
 
 void observe(Session& session, std::string_view app, int action, double minutes, double hour) {
     check(stap_session_observe(session.handle, app.data(), app.size(), action, minutes, hour));
+}
+
+void notify(Session& session, std::string_view app, double minutes) {
+    check(stap_session_notify(session.handle, app.data(), app.size(), minutes));
+}
+
+void forget(Session& session, std::string_view app) {
+    check(stap_session_forget(session.handle, app.data(), app.size()));
 }
 
 nb::list listed(const Session& session, size_t count) {
@@ -96,6 +106,28 @@ nb::list rank(Session& session, size_t k) {
     const size_t most = std::min(k, session.best.size());
     check_unlocked([&] { return stap_session_rank(session.handle, most, session.best.data(), &count); });
     return listed(session, count);
+}
+
+std::vector<stap_name> names_of(const std::vector<std::string>& texts) {
+    std::vector<stap_name> names;
+    for (const std::string& text : texts) names.push_back({text.data(), text.size()});
+    return names;
+}
+
+nb::tuple rank_among(Session& session, size_t k, double minutes, double hour,
+                     const std::optional<std::vector<std::string>>& among, const std::vector<std::string>& without) {
+    static constexpr stap_name kNobody = {"", 0};
+    const std::vector<stap_name> only = among ? names_of(*among) : std::vector<stap_name>(), never = names_of(without);
+    const stap_name* const first = only.empty() ? &kNobody : only.data();
+    const stap_filter filter = {among ? first : nullptr, only.size(), never.data(), never.size()};
+    size_t count = 0;
+    float unseen = 0;
+    const size_t most = std::min(k, session.best.size());
+    check_unlocked([&] {
+        return stap_session_rank_among(session.handle, minutes, hour, &filter, most, session.best.data(), &count,
+                                       &unseen);
+    });
+    return nb::make_tuple(listed(session, count), double(unseen));
 }
 
 nb::tuple rank_at(Session& session, size_t k, double minutes, double hour) {
@@ -221,12 +253,16 @@ NB_MODULE(_engine, m) {
         .def_prop_ro("weights", [](const Model& model) { return int(model.info().weights); })
         .def_prop_ro("weight_bytes", [](const Model& model) { return model.info().weight_bytes; })
         .def("session", &new_session, nb::arg("strategy"), nb::arg("context"), nb::arg("cache"), nb::arg("kernels"),
-             nb::arg("app_limit"), nb::arg("seed"), nb::rv_policy::take_ownership)
+             nb::arg("app_limit"), nb::arg("seed"), nb::arg("last_word"), nb::rv_policy::take_ownership)
         .def("restore", &restore, nb::arg("data"), nb::arg("kernels"), nb::rv_policy::take_ownership);
     nb::class_<Session>(m, "Session")
         .def("observe", &observe, nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
+        .def("notify", &notify, nb::arg("app"), nb::arg("minutes"))
+        .def("forget", &forget, nb::arg("app"))
         .def("rank", &rank, nb::arg("k"))
         .def("rank_at", &rank_at, nb::arg("k"), nb::arg("minutes"), nb::arg("hour"))
+        .def("rank_among", &rank_among, nb::arg("k"), nb::arg("minutes"), nb::arg("hour"), nb::arg("among").none(),
+             nb::arg("without"))
         .def("why", &why, nb::arg("app"), nb::arg("k"), nb::arg("minutes"), nb::arg("hour"))
         .def("unseen", &unseen)
         .def("logits", &logits)

@@ -9,6 +9,7 @@ from test_usage import table
 from stap.evaluate import Ranks, Terms, launch, paper, report, run, stream
 from stap.events import Corpus, Event, Moment, Ranking, Usages, from_table
 from stap.metrics import MISS
+from stap.notices import Notice
 from stap.predictors import CLASSICAL
 from stap.usage import merge
 
@@ -110,3 +111,37 @@ def test_launches_by_hand() -> None:
     assert ranks.foreseen.tolist() == [1, MISS, 2]
     assert ranks.paused.tolist() == [True, False, True]
     assert ranks.same.tolist() == [True, False, False]
+
+
+class Told(Recent):
+    """Writes down what it hears and is asked, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def observe(self, event: Event) -> None:
+        super().observe(event)
+        self.heard.append(f"{event.app}{event.action}")
+
+    def notified(self, notice: Notice) -> None:
+        self.heard.append(f"!{notice.app}")
+
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
+        self.heard.append("?" if at is None else "whenever?" if at.whenever else f"{at.minutes:.0f}?")
+        return super().rank(k, at)
+
+
+def test_notifications_come_in_the_order_of_time_and_what_is_foreseen_is_asked_before_them() -> None:
+    """At the second of an event the event comes first: an app that opens may post at once."""
+    start = np.array([0.0, 60.0])
+    people = Corpus.of([("u", ("mail", "chat"), Usages(np.array([0, 1], np.int32), start, start + 10.0))])
+    posted = [Notice(app, minutes, 0.0) for app, minutes in (("a", -5), ("b", 5), ("c", 10), ("d", 60), ("e", 99))]
+    made = Told()
+    ranks = launch(people, lambda: made, posted={"u": posted, "somebody else": posted})
+    assert made.heard == [
+        *("!a", "mail1", "!b", "mail0", "whenever?", "!c", "60?"),
+        *("chat1", "!d", "chat0", "whenever?", "!e"),
+    ]
+    assert ranks.notifications == 5
+    assert launch(people, Recent, posted={"u": posted}).notifications == 0, "who cannot take them gets none"

@@ -10,18 +10,8 @@ import pytest
 from test_launches import log
 from test_usage import DAY, table
 
-from stap.events import (
-    NO_LABEL,
-    UNKNOWN,
-    Corpus,
-    Notice,
-    Usages,
-    from_table,
-    hour_of_day,
-    interleave,
-    merged,
-    notices,
-)
+from stap.events import NO_LABEL, UNKNOWN, Corpus, Usages, from_table, hour_of_day, interleave, merged
+from stap.notices import Notice, notices
 from stap.usage import NOTIFICATIONS, launches, merge
 
 CORPUS = from_table(merge(table(("u", "B", 0, 60), ("u", "A", 120, 150), ("u", "B", 180, 240), ("v", "C", 60, 61))))

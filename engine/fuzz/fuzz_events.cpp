@@ -1,4 +1,5 @@
-// Any bytes as a caller: events with any time, floods of new apps, rankings, snapshots sound and damaged, in any order.
+// Any bytes as a caller: events and notifications with any time, floods of new apps, apps forgotten, rankings,
+// snapshots sound and damaged, in any order.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -64,6 +65,42 @@ void observe(stap_session* session, Bytes& in) {
     const stap_status status = stap_session_observe(session, app, size_t(length), in.get<uint8_t>() % 3, minutes, hour);
     need(status == STAP_OK || status == STAP_ERROR_TIME || status == STAP_ERROR_ACTION);
     if (!std::isfinite(minutes)) need(status != STAP_OK);
+}
+
+void notify(stap_session* session, Bytes& in) {
+    const std::string app = std::to_string(in.get<uint8_t>() % 20);
+    const double minutes = in.get<double>();
+    const stap_status status = stap_session_notify(session, app.data(), app.size(), minutes);
+    need(status == (std::fabs(minutes) <= STAP_MOST_MINUTES ? STAP_OK : STAP_ERROR_TIME));
+}
+
+// Gone from the answer, and from the index.
+void forget(stap_session* session, Bytes& in) {
+    const std::string app = std::to_string(in.get<uint8_t>() % 16);
+    const stap_status status = stap_session_forget(session, app.data(), app.size());
+    need(status == STAP_OK || status == STAP_ERROR_APP);
+    uint32_t index = 0;
+    need(stap_session_index(session, app.data(), app.size(), &index) == STAP_ERROR_APP);
+    const stap_name name = {app.data(), app.size()};
+    const stap_filter filter = {&name, 1, nullptr, 0};
+    stap_candidate best[2];
+    size_t count = 0;
+    stap_session_rank_among(session, in.get<uint8_t>() & 1 ? STAP_WHENEVER : STAP_OTHER, 0, &filter, 2, best, &count,
+                            nullptr);
+    need(count == 0);
+}
+
+void rank_at(stap_session* session, Bytes& in) {
+    stap_candidate best[32];
+    size_t count = 0;
+    float unseen = 0;
+    const double minutes = in.get<double>();
+    const stap_status status = stap_session_rank_at(session, minutes, 12, 32, best, &count, &unseen);
+    need(status == STAP_OK || status == STAP_ERROR_EMPTY || status == STAP_ERROR_TIME);
+    double sum = double(unseen);
+    for (size_t i = 0; status == STAP_OK && i < count; ++i) sum += double(best[i].probability);
+    need(status != STAP_OK || (sum > 0.999 || (count == 0 && sum == 0)));
+    need(sum < 1.001);
 }
 
 void flood(stap_session* session, int count, uint64_t& apps) {
@@ -136,6 +173,8 @@ void go_on_elsewhere(stap_session*& session, Bytes& in, const stap_model* model)
         size_t count = 0;
         for (int i = 0; i < 3; ++i) {
             stap_session_rank(damaged, 4, best, &count);
+            stap_session_rank_at(damaged, 5, 0, 4, best, &count, nullptr);
+            stap_session_forget(damaged, "1", 1);
             stap_session_observe(damaged, "again", 5, 1, 0, 0);
         }
         stap_session_free(damaged);
@@ -161,18 +200,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     while (in.left > 0 && work > 0) {
         const uint8_t op = in.get<uint8_t>();
         --work;
-        switch (op % 8) {
-            case 0: rank(session, op / 8 % 8); break;
-            case 1: stap_session_catch_up(session, op / 8, nullptr); break;
-            case 4: why(session, in.get<uint8_t>()); break;
+        switch (op % 12) {
+            case 0: rank(session, op / 12 % 8); break;
+            case 1: stap_session_catch_up(session, op / 12, nullptr); break;
             case 2:
                 go_on_elsewhere(session, in, chosen);
                 work -= 15;
                 break;
             case 3:
-                flood(session, std::min(op / 8 % 9, work), apps);
-                work -= op / 8 % 9;
+                flood(session, std::min(op / 12 % 9, work), apps);
+                work -= op / 12 % 9;
                 break;
+            case 4: notify(session, in); break;
+            case 5: forget(session, in); break;
+            case 6: rank_at(session, in); break;
+            case 7: why(session, in.get<uint8_t>()); break;
             default: observe(session, in);
         }
     }

@@ -36,7 +36,7 @@ typedef enum stap_status {
     STAP_ERROR_CONFIG = 5,   /* its config is missing or impossible */
     STAP_ERROR_TENSOR = 6,   /* its tensors are not those of its config */
     STAP_ERROR_TIME = 7,     /* minutes or hour are not finite or out of range */
-    STAP_ERROR_APP = 8,      /* an app's name is empty or longer than STAP_MOST_APP_BYTES */
+    STAP_ERROR_APP = 8,      /* an app's name is empty, longer than STAP_MOST_APP_BYTES, or unknown */
     STAP_ERROR_ACTION = 9,   /* an action is neither STAP_OPEN nor STAP_CLOSE */
     STAP_ERROR_EMPTY = 10,   /* nothing was observed yet */
     STAP_ERROR_STATE = 11,   /* a snapshot is damaged, or of another model */
@@ -90,14 +90,27 @@ typedef struct stap_options {
     int kernels;        /* stap_kernels */
     uint32_t app_limit; /* how many virtual indices phi may use; 0: all of the vocabulary */
     uint64_t seed;      /* of the order in which phi hands out indices */
+    int last_word;      /* 1: at a moment, each person's launches correct the model; 0: the model alone */
 } stap_options;
 
 typedef struct stap_candidate {
-    const char* app; /* not terminated; valid until the session's next observe */
+    const char* app; /* not terminated; valid until the session's next observe or forget */
     size_t length;
     uint32_t index; /* the virtual index behind it, or STAP_NO_INDEX: ranked by evidence alone */
     float probability;
 } stap_candidate;
+
+typedef struct stap_name {
+    const char* app; /* need not be terminated */
+    size_t length;
+} stap_name;
+
+typedef struct stap_filter {
+    const stap_name* among; /* only these are ranked, e.g. what is installed; NULL: all */
+    size_t among_count;
+    const stap_name* without; /* these never, e.g. what somebody hid */
+    size_t without_count;
+} stap_filter;
 
 /* What speaks for an app. `count` and `of` are whole numbers. Where they tell of times (AFTER_PAUSE, AGAIN, BEFORE,
  * WAKING) the engine's counts fade: up to 12 they are exact, beyond that about, and they never speak of more than the
@@ -156,6 +169,17 @@ STAP_API void stap_session_free(stap_session* session);
 STAP_API stap_status stap_session_observe(stap_session* session, const char* app, size_t length, int action,
                                           double minutes, double hour);
 
+/* An app asked to be opened: a notification was posted. It counts until the app is opened, a day at most, in answers of
+ * stap_session_rank_at; how much, every launch teaches. It may come between events with any time, also of an app never
+ * opened; of the app in front it says nothing. Without notifications no bit of any answer changes.
+ * A pure model takes them and has no use for them. */
+STAP_API stap_status stap_session_notify(stap_session* session, const char* app, size_t length, double minutes);
+
+/* The app was uninstalled, or somebody wished it away: no trace of its name stays, and what is ranked next is ranked
+ * without it. If it was used last, the app before it is now. Opened again, it is a new app; a close that still comes of
+ * the app in front is ignored. Its place and its virtual index go to others. STAP_ERROR_APP where it is unknown. */
+STAP_API stap_status stap_session_forget(stap_session* session, const char* app, size_t length);
+
 /* The k most likely next apps among those seen, best first. count: how many were written. Of a pure model,
  * probabilities are a softmax over the virtual indices that apps hold. A model with evidence ranks also apps that hold
  * none, never the one that was opened last; its probabilities sum to 1 together with that of stap_session_unseen. */
@@ -167,6 +191,13 @@ STAP_API stap_status stap_session_rank(stap_session* session, size_t k, stap_can
  * stap_session_rank does. */
 STAP_API stap_status stap_session_rank_at(stap_session* session, double minutes, double hour, size_t k,
                                           stap_candidate* best, size_t* count, float* unseen);
+
+/* The same, or with minutes = STAP_OTHER what stap_session_rank answers, of some apps only (filter NULL: of all). Names
+ * that were never seen are not ranked. Probabilities stay those of the whole: what is left out keeps its share. The
+ * time it takes grows with the number of names, and no faster. */
+STAP_API stap_status stap_session_rank_among(stap_session* session, double minutes, double hour,
+                                             const stap_filter* filter, size_t k, stap_candidate* best, size_t* count,
+                                             float* unseen);
 
 /* Why an app stands where it does in the ranking that stap_session_rank_at gives then, or with minutes = STAP_OTHER
  * stap_session_rank: at most k reasons, strongest first. Statistics are taken in groups that mean something to a

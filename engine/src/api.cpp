@@ -1,4 +1,5 @@
 // The C border: arguments are checked, everything thrown becomes a status.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -66,11 +67,44 @@ std::unique_ptr<Session> make_session(const stap_model* model, const stap_option
     if (context % 2 != 0 || context > kMostContext || limit > config.vocabulary)
         fail(STAP_ERROR_ARGUMENT, "context or app_limit out of range");
     const Schedule schedule = {stap_strategy(o.strategy), context};
-    return std::make_unique<Session>(model->shared, *find_kernels(o.kernels), schedule, stap_dtype(o.cache),
-                                     Phi(config.vocabulary, limit, o.seed));
+    auto session = std::make_unique<Session>(model->shared, *find_kernels(o.kernels), schedule, stap_dtype(o.cache),
+                                             Phi(config.vocabulary, limit, o.seed));
+    session->word.speaks = o.last_word != 0;
+    return session;
 }
 
 bool is_time(double minutes, double hour) { return std::fabs(minutes) <= STAP_MOST_MINUTES && hour >= 0 && hour < 24; }
+
+// What a caller's minutes and hour ask.
+bool is_question(double minutes, double hour, Asked& asked) {
+    asked = {Asked::kLaunch, minutes, hour};
+    if (minutes == STAP_WHENEVER) asked = {Asked::kWhenever, 0, 0};
+    if (minutes == STAP_OTHER) asked = {Asked::kOther, 0, 0};
+    return asked.kind != Asked::kLaunch || is_time(minutes, hour);
+}
+
+stap_status rank_asked(stap_session& session, double minutes, double hour, const Filter& filter, size_t k,
+                       stap_candidate* best, size_t* count, float* unseen) {
+    Asked asked;
+    if (!is_question(minutes, hour, asked)) return STAP_ERROR_TIME;
+    return guarded([&] {
+        double share = 0;
+        *count = session.person->rank_at(asked, k, best, share, filter);
+        if (unseen) *unseen = float(share);
+    });
+}
+
+bool are_lists(const stap_filter& filter) {
+    const auto is_list = [](const stap_name* names, size_t count) {
+        return count == 0 || (names && std::all_of(names, names + count, [](const stap_name& n) { return n.app; }));
+    };
+    return is_list(filter.among, filter.among_count) && is_list(filter.without, filter.without_count);
+}
+
+void take_names(const stap_name* names, size_t count, std::unordered_set<std::string_view>& out) {
+    out.reserve(count);
+    for (size_t i = 0; i < count; ++i) out.emplace(names[i].app, names[i].length);
+}
 
 }  // namespace
 
@@ -133,7 +167,7 @@ stap_status stap_model_get_info(const stap_model* model, stap_model_info* info) 
 
 void stap_model_free(stap_model* model) { delete model; }
 
-stap_options stap_options_default(void) { return {STAP_ISWI, 0, STAP_I8, STAP_KERNELS_BEST, 0, 0}; }
+stap_options stap_options_default(void) { return {STAP_ISWI, 0, STAP_I8, STAP_KERNELS_BEST, 0, 0, 1}; }
 
 stap_status stap_session_new(const stap_model* model, const stap_options* options, stap_session** session) {
     if (!model || !session) return STAP_ERROR_ARGUMENT;
@@ -155,34 +189,48 @@ stap_status stap_session_observe(stap_session* session, const char* app, size_t 
     return guarded([&] { session->person->observe({app, length}, action, minutes, hour); });
 }
 
+stap_status stap_session_notify(stap_session* session, const char* app, size_t length, double minutes) {
+    if (!session || !app) return STAP_ERROR_ARGUMENT;
+    if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
+    if (!is_time(minutes, 0)) return STAP_ERROR_TIME;
+    return guarded([&] { session->person->notify({app, length}, minutes); });
+}
+
+stap_status stap_session_forget(stap_session* session, const char* app, size_t length) {
+    if (!session || !app) return STAP_ERROR_ARGUMENT;
+    return guarded([&] { session->person->forget({app, length}); });
+}
+
 stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count) {
     if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
-    return guarded([&] { *count = session->person->rank(k, best); });
+    return guarded([&] { *count = session->person->rank(k, best, Filter()); });
 }
 
 stap_status stap_session_rank_at(stap_session* session, double minutes, double hour, size_t k, stap_candidate* best,
                                  size_t* count, float* unseen) {
     if (!session || !count || (!best && k > 0)) return STAP_ERROR_ARGUMENT;
-    const bool whenever = minutes == STAP_WHENEVER;
-    if (!whenever && !is_time(minutes, hour)) return STAP_ERROR_TIME;
-    return guarded([&] {
-        double share = 0;
-        const Asked asked = whenever ? Asked{Asked::kWhenever, 0, 0} : Asked{Asked::kLaunch, minutes, hour};
-        *count = session->person->rank_at(asked, k, best, share);
-        if (unseen) *unseen = float(share);
+    if (minutes == STAP_OTHER) return STAP_ERROR_TIME;
+    return rank_asked(*session, minutes, hour, Filter(), k, best, count, unseen);
+}
+
+stap_status stap_session_rank_among(stap_session* session, double minutes, double hour, const stap_filter* filter,
+                                    size_t k, stap_candidate* best, size_t* count, float* unseen) {
+    if (!session || !count || (!best && k > 0) || (filter && !are_lists(*filter))) return STAP_ERROR_ARGUMENT;
+    Filter wanted;
+    const stap_status status = guarded([&] {
+        if (!filter) return;
+        wanted.all = !filter->among;
+        take_names(filter->among, filter->among_count, wanted.among);
+        take_names(filter->without, filter->without_count, wanted.without);
     });
+    return status == STAP_OK ? rank_asked(*session, minutes, hour, wanted, k, best, count, unseen) : status;
 }
 
 stap_status stap_session_why(stap_session* session, const char* app, size_t length, double minutes, double hour,
                              size_t k, stap_reason* reasons, size_t* count) {
     if (!session || !app || !count || (!reasons && k > 0)) return STAP_ERROR_ARGUMENT;
-    Asked asked{Asked::kLaunch, minutes, hour};
-    if (minutes == STAP_WHENEVER)
-        asked = {Asked::kWhenever, 0, 0};
-    else if (minutes == STAP_OTHER)
-        asked = {};
-    else if (!is_time(minutes, hour))
-        return STAP_ERROR_TIME;
+    Asked asked;
+    if (!is_question(minutes, hour, asked)) return STAP_ERROR_TIME;
     return guarded([&] { *count = session_why(*session->person, {app, length}, asked, k, reasons); });
 }
 

@@ -20,6 +20,9 @@ void goes_on_with_the_same_bits(const tiny::Config& config, uint64_t step) {
                     observe(session.get(), i);
                     if (i % 3 == 0) logits(session.get());
                     if (i % 11 == 0) stap_session_catch_up(session.get(), 3, nullptr);
+                    const std::string app = app_of(i, 9);
+                    if (i % 5 == 0) stap_session_notify(session.get(), "app2", 4, 29e6 + 3.7 * double(i));
+                    if (i % 13 == 12) CHECK(stap_session_forget(session.get(), app.data(), app.size()) == STAP_OK);
                 }
                 const std::vector<uint8_t> state = snapshot(session.get());
                 const SessionPointer other = restore(model.get(), state);
@@ -69,6 +72,7 @@ void forged_evidence_is_refused_or_harmless(size_t stride) {
     const ModelPointer model = load(tiny::model(tiny::config_with_evidence()));
     const SessionPointer session = open(model.get(), stap_options_default());
     for (uint64_t i = 0; i < 60; ++i) observe(session.get(), i);
+    for (const char* app : {"app1", "app7"}) stap_session_notify(session.get(), app, 4, 29e6);
     const std::vector<uint8_t> state = snapshot(session.get());
     const std::string last = "app0";  // names stand in phi and again in the evidence
     const auto begin = size_t(std::find_end(state.begin(), state.end(), last.begin(), last.end()) - state.begin());
@@ -93,6 +97,7 @@ void forged_evidence_is_refused_or_harmless(size_t stride) {
                 size_t count = 0;
                 const stap_status ranked = stap_session_rank(made, 4, best, &count);
                 CHECK(ranked == STAP_OK || ranked == STAP_ERROR_NUMBER);
+                stap_session_rank_at(made, 29e6, 3, 4, best, &count, nullptr);
             }
         }
     std::printf("%zu forged bytes of evidence, %zu refused\n", tried, refused);

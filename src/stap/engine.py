@@ -10,16 +10,20 @@ A model is read once and shared by any number of predictors, one a person:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stap import _engine
-from stap.errors import BadInput
+from stap import _engine, seal
+from stap.errors import BadInput, short
 from stap.events import Event, Moment, Ranking
+from stap.files import as_path, regular
+from stap.notices import Notice
 from stap.why import KINDS, Reason
 
 Dtype = Literal["fp32", "fp16", "int8"]
@@ -33,8 +37,10 @@ KERNELS: tuple[str, ...] = ("best", "scalar", "avx2", "avx512", "neon")
 AS_STORED = 3
 UNKNOWN_APP, NOTHING_OBSERVED = 8, 10
 OTHER = Moment(2e300, 0.0)  # instead of a moment: of the next other app
+MOST = 1 << 20  # apps; a session keeps far fewer
 DEFAULT_CACHE: Dtype = "int8"
 
+_SETTINGS_REMEDY = "check context, app_limit, seed and kernels"
 _MODEL_REMEDY = "use a model that `stap train` or `stap export` wrote"
 
 
@@ -48,16 +54,37 @@ class Settings:
     kernels: Kernels = "best"
     app_limit: int = 0  # virtual indices phi may use; 0: all
     seed: int = 0
+    last_word: bool = True  # each person's launches correct the model; False: the model alone, for comparison
+
+
+def _place(name: str, names: tuple[str, ...]) -> int:
+    if name not in names:
+        raise BadInput("engine settings", f"no {short(name)}", f"choose one of {', '.join(names)}")
+    return names.index(name)
+
+
+def how_many(k: int) -> int:
+    """A number of apps to rank, whatever was given for it; there are never more than MOST."""
+    try:
+        count = index(k)
+    except TypeError:
+        count = -1
+    if count < 0:
+        raise BadInput("ranking", f"{short(k)} is no number of apps", "ask for a whole number from 0 up")
+    return min(count, MOST)
 
 
 class EngineModel:
     """A model file in memory, once for all predictors. `weights` converts while reading."""
 
     def __init__(self, path: Path | str, weights: Dtype | None = None) -> None:
+        path = regular(as_path(path))
+        dtype = AS_STORED if weights is None else _place(weights, DTYPES)
         try:
-            self._model = _engine.Model.load(str(path), AS_STORED if weights is None else DTYPES.index(weights))
+            self._model = _engine.Model.load(str(path), dtype)
         except _engine.EngineError as error:
             raise BadInput(str(path), error.args[1], _MODEL_REMEDY) from None
+        seal.check(path)
 
     @property
     def vocabulary(self) -> int:
@@ -85,21 +112,24 @@ class EngineModel:
         wanted = settings or Settings()
         try:
             session = self._model.session(
-                strategy=STRATEGIES.index(wanted.strategy),
+                strategy=_place(wanted.strategy, STRATEGIES),
                 context=wanted.context,
-                cache=DTYPES.index(wanted.cache),
-                kernels=KERNELS.index(wanted.kernels),
+                cache=_place(wanted.cache, DTYPES),
+                kernels=_place(wanted.kernels, KERNELS),
                 app_limit=wanted.app_limit,
                 seed=wanted.seed,
+                last_word=wanted.last_word,
             )
         except _engine.EngineError as error:
-            raise BadInput("engine settings", error.args[1], "check context, app_limit and kernels") from None
+            raise BadInput("engine settings", error.args[1], _SETTINGS_REMEDY) from None
+        except TypeError:
+            raise BadInput("engine settings", f"{short(wanted)} has no possible number", _SETTINGS_REMEDY) from None
         return EnginePredictor(session)
 
     def restore(self, snapshot: bytes, kernels: Kernels = "best") -> EnginePredictor:
         """The predictor that a snapshot was taken of; "best" keeps its kernels, and with them every bit."""
         try:
-            return EnginePredictor(self._model.restore(snapshot, KERNELS.index(kernels)))
+            return EnginePredictor(self._model.restore(snapshot, _place(kernels, KERNELS)))
         except _engine.EngineError as error:
             raise BadInput("snapshot", error.args[1], "use a snapshot of this very model, or replay the log") from None
 
@@ -114,14 +144,46 @@ class EnginePredictor:
         try:
             self._session.observe(event.app, event.action, event.minutes, event.hour)
         except _engine.EngineError as error:
-            raise BadInput("event", error.args[1], f"mend {event}") from None
-        except TypeError:
+            raise BadInput("event", error.args[1], f"mend {short(event)}") from None
+        except (TypeError, AttributeError):
             why = "its app is no text, or its time no number"
-            raise BadInput("event", why, f"mend {event}") from None
+            raise BadInput("event", why, f"mend {short(event)}") from None
+
+    def notified(self, notice: Notice) -> None:
+        """Counts until the app is opened, a day at most, where a launch is asked about."""
+        try:
+            self._session.notify(notice.app, notice.minutes)
+        except _engine.EngineError as error:
+            raise BadInput("notification", error.args[1], f"mend {short(notice)}") from None
+        except (TypeError, AttributeError):
+            why = "its app is no text, or its time no number"
+            raise BadInput("notification", why, f"mend {short(notice)}") from None
+
+    def forget(self, app: str) -> None:
+        """No trace of its name stays; opened again, it is a new app."""
+        try:
+            self._session.forget(app)
+        except (_engine.EngineError, TypeError):
+            raise BadInput("forget", f"no app {short(app)} was seen", "name one that was opened or notified") from None
 
     def rank(self, k: int, at: Moment | None = None) -> Ranking:
+        k = how_many(k)
+        return self._ranked(lambda: self._session.rank(k) if at is None else self._session.rank_at(k, *at)[0])
+
+    def rank_among(
+        self, k: int, at: Moment | None = None, among: Collection[str] | None = None, without: Collection[str] = ()
+    ) -> Ranking:
+        """The same of some apps only: `among` these, and `without` those. Probabilities stay those of the whole."""
+        k = how_many(k)
         try:
-            return self._session.rank(k) if at is None else self._session.rank_at(k, at.minutes, at.hour)[0]
+            only, never = None if among is None else list(among), list(without)
+            return self._ranked(lambda: self._session.rank_among(k, *(at or OTHER), only, never)[0])
+        except TypeError:
+            raise BadInput("ranking", "a name in among or without is no text", "give apps' names") from None
+
+    def _ranked(self, ask: Callable[[], Ranking]) -> Ranking:
+        try:
+            return ask()
         except _engine.EngineError as error:
             if error.args[0] == NOTHING_OBSERVED:
                 return []
@@ -139,13 +201,13 @@ class EnginePredictor:
     def why(self, app: str, at: Moment | None = None, k: int = 3) -> list[Reason]:
         """The strongest reasons for the app's place in what `rank` answers; none: nothing special."""
         try:
-            found = self._session.why(app, max(k, 0), *(at or OTHER))
+            found = self._session.why(app, how_many(k), *(at or OTHER))
         except _engine.EngineError as error:
             if error.args[0] == UNKNOWN_APP:
-                raise BadInput("why", f"no app {app!r} was seen", "name one that was opened") from None
+                raise BadInput("why", f"no app {short(app)} was seen", "name one that was opened") from None
             raise BadInput("why", error.args[1], _MODEL_REMEDY) from None
         except TypeError:
-            raise BadInput("why", f"{app!r} is no app's name", "give it as text") from None
+            raise BadInput("why", f"{short(app)} is no app's name", "give it as text") from None
         return [Reason(KINDS[reason[0]], *reason[1:]) for reason in found]
 
     def catch_up(self, most: int = 32) -> int:

@@ -7,16 +7,18 @@ paper:  window by window, a fresh start at each window, candidates are all apps 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from stap.errors import BadInput
-from stap.events import AT_ONCE, UNKNOWN, WHENEVER, Bools, Corpus, Event, Ints, Longs, Moment, Ranking
+from stap.events import AT_ONCE, OPEN, UNKNOWN, WHENEVER, Bools, Corpus, Event, Ints, Longs, Moment, Ranking
 from stap.metrics import DEEPEST, MISS, by_user, intervals, summary
-from stap.predictors.base import Maker, Predictor, Trained, fresh
+from stap.notices import Notice, interleaved
+from stap.predictors.base import Maker, Predictor, TakesNotices, Trained, fresh
 from stap.terminal import Tick, quiet
 from stap.windows import CONTEXT, VOCABULARY, Windows, cut, filter_users
 
@@ -42,6 +44,10 @@ class Terms:
             why = f"{context} events, but the model was trained for {own}"
             raise BadInput("--context", why, f"use at most {own}, or add --longer-context")
         return cls(context or own, min((room for room, _ in trained), default=VOCABULARY))
+
+
+Posted = Mapping[str, Sequence[Notice]]  # each user's notifications, in the order of time
+NONE: Posted = {}
 
 
 @runtime_checkable
@@ -118,26 +124,43 @@ class LaunchRanks:
     paused: Bools  # (n,) more than a minute after that close
     same: Bools  # (n,) the app used last again
     home: Longs  # (n,) from a home screen: 1, 0 or UNKNOWN
+    notifications: int = 0  # given to the predictor on the way
 
 
-def launch(corpus: Corpus, make: Maker, tick: Tick = quiet) -> LaunchRanks:
+def launch(corpus: Corpus, make: Maker, tick: Tick = quiet, posted: Posted = NONE) -> LaunchRanks:
     """A launcher's protocol: asked when somebody looks at the screen; the current app is among the candidates."""
     rows: list[tuple[int, int, int, bool, bool, int]] = []
+    given = 0
     for user, name in enumerate(corpus.users):
-        predictor, before = fresh(make, name), None
-        for (opened, closed), home in zip(corpus.events(user), corpus.usages(user).homes.tolist(), strict=True):
-            if before is not None:
-                at = Moment(opened.minutes, opened.hour)
-                now, ever = (_place(predictor.rank(DEEPEST, asked), opened.app, MISS) for asked in (at, WHENEVER))
-                paused = opened.minutes - before.minutes > AT_ONCE
-                rows.append((user, now, ever, paused, opened.app == before.app, home))
-            predictor.observe(opened)
-            predictor.observe(closed)
-            before = closed
-            tick(1)
-    user_of, rank, foreseen, paused_, same, homes = np.array(rows, np.int64).reshape(-1, 6).T
-    places = rank.astype(np.int32), foreseen.astype(np.int32)
-    return LaunchRanks(corpus.users, user_of, *places, paused_ > 0, same > 0, homes)
+        predictor, before, foreseen = fresh(make, name), None, Ranking()
+        homes = iter(corpus.usages(user).homes.tolist())
+        for each in _history(corpus, user, predictor, posted.get(name, ())):
+            if isinstance(each, Notice):
+                given += 1
+            elif each.action == OPEN:
+                home = next(homes)
+                if before is not None:
+                    now = _place(predictor.rank(DEEPEST, Moment(each.minutes, each.hour)), each.app, MISS)
+                    paused = each.minutes - before.minutes > AT_ONCE
+                    ever = _place(foreseen, each.app, MISS)
+                    rows.append((user, now, ever, paused, each.app == before.app, home))
+                predictor.observe(each)
+            else:
+                predictor.observe(each)
+                before, foreseen = each, predictor.rank(DEEPEST, WHENEVER)
+                tick(1)
+    user_of, rank, foreseen_, paused_, same, homes_ = np.array(rows, np.int64).reshape(-1, 6).T
+    places = rank.astype(np.int32), foreseen_.astype(np.int32)
+    return LaunchRanks(corpus.users, user_of, *places, paused_ > 0, same > 0, homes_, given)
+
+
+def _history(corpus: Corpus, user: int, predictor: Predictor, posted: Sequence[Notice]) -> Iterator[Event | Notice]:
+    """A user's events to be observed, and notifications, each given already to a predictor that can take them."""
+    takes = predictor if isinstance(predictor, TakesNotices) else None
+    for each in interleaved(chain.from_iterable(corpus.events(user)), posted if takes else ()):
+        if takes and isinstance(each, Notice):
+            takes.notified(each)
+        yield each
 
 
 def _place(ranking: Ranking, label: str, unlisted: int) -> int:
@@ -183,17 +206,25 @@ def report_launches(ranks: LaunchRanks) -> dict[str, Any]:
         "home": summary(ranks.rank[ranks.home == 1]) if tells else None,
         "resumed": summary(ranks.rank[ranks.same & (ranks.home == 0)]) if tells else None,
         "foreseen": summary(ranks.foreseen),
+        "notifications": ranks.notifications,
         "users": {ranks.users[number]: scores for number, scores in by_user(ranks.rank, ranks.user).items()},
     }
 
 
-def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, terms: Terms, tick: Tick = quiet) -> dict[str, Any]:
+def run(
+    corpus: Corpus,
+    makers: Mapping[str, Maker],
+    protocol: str,
+    terms: Terms,
+    tick: Tick = quiet,
+    posted: Posted = NONE,
+) -> dict[str, Any]:
     """Every predictor on the same positions: the JSON of `stap evaluate`."""
     left_out = np.flatnonzero(corpus.app_counts > terms.vocabulary).tolist() if protocol == "paper" else []
     reports = {}
     for name, maker in makers.items():
         if protocol == "launch":
-            launches = launch(corpus, maker, tick)
+            launches = launch(corpus, maker, tick, posted)
             if not len(launches.rank):
                 raise BadInput("log", "nothing to score: no user has two launches", "use a longer log")
             reports[name] = report_launches(launches)
@@ -212,10 +243,17 @@ def run(corpus: Corpus, makers: Mapping[str, Maker], protocol: str, terms: Terms
     }
 
 
-def rank_now(corpus: Corpus, predictor: Predictor, k: int, at: Moment = WHENEVER, tick: Tick = quiet) -> Ranking:
+def rank_now(
+    corpus: Corpus,
+    predictor: Predictor,
+    k: int,
+    at: Moment = WHENEVER,
+    tick: Tick = quiet,
+    posted: Sequence[Notice] = (),
+) -> Ranking:
     """What the predictor expects to be launched at a moment after the last event of a corpus of one user."""
-    for pair in corpus.events(0):
-        for event in pair:
-            predictor.observe(event)
-        tick(1)
+    for each in _history(corpus, 0, predictor, posted):
+        if isinstance(each, Event):
+            predictor.observe(each)
+            tick(each.action == OPEN)
     return predictor.rank(k, at)

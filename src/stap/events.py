@@ -44,14 +44,6 @@ class Event(NamedTuple):
     hour: float  # [0, 24)
 
 
-class Notice(NamedTuple):
-    """A notification: an app asked to be opened."""
-
-    app: str
-    minutes: float
-    hour: float
-
-
 class Moment(NamedTuple):
     """When somebody asks: a launch comes now; or it comes WHENEVER, nobody knows when."""
 
@@ -237,22 +229,11 @@ def merged(table: pl.DataFrame) -> Corpus:
     return from_table(usage.merge(table))
 
 
-def notices(table: pl.DataFrame) -> dict[str, list[Notice]]:
-    """Each user's notifications (user, app, time) in the order of time."""
-    table = table.sort("user", "time", maintain_order=True)
-    minutes = table.select(_minutes("time")).to_series().to_numpy()
-    found: dict[str, list[Notice]] = {}
-    rows = zip(table["user"], table["app"], minutes.tolist(), hour_of_day(minutes).tolist(), strict=True)
-    for user, app, when, hour in rows:
-        found.setdefault(user, []).append(Notice(app, when, hour))
-    return found
-
-
 def from_table(table: pl.DataFrame) -> Corpus:
     """A valid usage table as arrays, its launches as they are."""
     coded = table.with_columns(
         (pl.col("app").rank("dense").over("user") - 1).alias("sorted_code"),
-        *(_minutes(name) for name in ("start", "end")),
+        *(minutes_of(name) for name in ("start", "end")),
     )
     users = table["user"].unique(maintain_order=True)
     sizes = table.group_by("user", maintain_order=True).len()["len"].to_numpy()
@@ -272,7 +253,7 @@ def _home(table: pl.DataFrame) -> Flags:
     return known.cast(pl.Int8).fill_null(UNKNOWN).to_numpy()
 
 
-def _minutes(column: str) -> pl.Expr:
+def minutes_of(column: str) -> pl.Expr:
     """Since 1970."""
     return (pl.col(column).dt.epoch("us") / 60e6).alias(column)
 

@@ -113,6 +113,13 @@ class OnlinePhi:
         self._app[index] = app
         return index, loser
 
+    def forget(self, app: str) -> int:
+        """Its index is free again, and the next to be taken."""
+        index = self._index.pop(app)
+        self._app[index] = None
+        self._free.append(index)
+        return index
+
     def get(self, app: str) -> int | None:
         return self._index.get(app)
 

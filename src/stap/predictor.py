@@ -11,61 +11,87 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
+from math import inf, isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Self
 
 import polars as pl
 
 from stap import usage
-from stap.engine import EngineModel, Settings
-from stap.errors import BadInput
+from stap.engine import MOST, EngineModel, Settings, how_many
+from stap.errors import BadInput, short
 from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Moment, Ranking, from_table, merged
-from stap.files import replacing
+from stap.files import as_path, read_bytes, replacing
+from stap.notices import Notice, interleaved, notices
 from stap.phi import seed_of
 from stap.steady import steady, wanted
 from stap.weights import model_file, shipped
 from stap.why import Reason
 
-EVERY = 4096  # more apps than a session keeps
-When = datetime | float  # the person's wall clock: a time, or minutes since 1970 (or any other midnight)
+LARGEST_STATE = 1 << 32  # bytes
+LATEST = 1e8  # minutes either side of 1970, about the years 1780 to 2160
+When = datetime | float  # aware; or the wall clock, as a naive time or minutes since 1970 (or any other midnight)
 
 
 class Predictor:
-    """One person's history, and what they will open next."""
+    """One person's history, and what they will open next.
+
+    Times are aware datetimes, of which minutes are absolute and the hour is the local one, so that neither a journey
+    nor the end of summer time confuses them; or, all of them, the person's wall clock.
+    """
 
     def __init__(self, model: EngineModel, user: str = "") -> None:
         self._model = model
         self._session = model.predictor(Settings(seed=seed_of(user)))
+        self._zoned: bool | None = None  # whether times have come with a zone; None: none has come
 
     @classmethod
     def load(cls, path: Path | str | None = None, user: str = "") -> Self:
         """With the model in a file or a run's folder, or the one that ships with stap; phi is drawn from the user."""
-        return cls(EngineModel(shipped() if path is None else model_file(Path(path))), user)
+        return cls(EngineModel(shipped() if path is None else model_file(as_path(path))), user)
 
     def fresh(self, user: str = "") -> Self:
         """A predictor for somebody else, over the same copy of the weights."""
         return type(self)(self._model, user)
 
     def opened(self, app: str, when: When) -> None:
-        self.observe(_event(app, OPEN, when))
+        self._observe(app, OPEN, when)
 
     def closed(self, app: str, when: When) -> None:
-        self.observe(_event(app, CLOSE, when))
+        self._observe(app, CLOSE, when)
+
+    def notified(self, app: str, when: When) -> None:
+        """The app asked to be opened; how readily this person follows is learned. Between events, in any order."""
+        self._session.notified(Notice(app, *self._clock(when)))
+
+    def forget(self, app: str) -> None:
+        """Uninstalled, or wished away: no trace of its name stays. Opened again, it is a new app."""
+        self._session.forget(app)
 
     def observe(self, event: Event) -> None:
         """Events come in the order of time; a close may be left out where a log has none."""
         self._session.observe(event)
 
-    def replay(self, table: pl.DataFrame) -> None:
-        """Observe a whole usage table (user, app, start, end) of one person, as `stap import` writes it."""
+    def replay(self, table: pl.DataFrame, notifications: pl.DataFrame | None = None) -> None:
+        """Observe a whole usage table (user, app, start, end) of one person, as `stap import` writes it.
+
+        And, in their places between, the notifications that lie beside it (user, app, time).
+        """
         table = usage.validate(table, "usage table")
         if table["user"].n_unique() > 1:
             raise BadInput("usage table", "several users in it", "a predictor is one person's: choose one")
+        self._check_kind(zoned=False)  # a table's times are a wall clock's
         launches = "home" in table.columns  # then an app that came again is told apart from one that stayed
         corpus = from_table(table.sort("start", maintain_order=True)) if launches else merged(table)
-        for pair in corpus.events(0):
-            for event in pair:
-                self.observe(event)
+        posted = {} if notifications is None else notices(usage.validate_notifications(notifications, "notifications"))
+        for each in interleaved(chain.from_iterable(corpus.events(0)), posted.get(corpus.users[0], ())):
+            if isinstance(each, Notice):
+                self._session.notified(each)
+            else:
+                self.observe(each)
+        self._zoned = False
 
     def rank(
         self, k: int = 5, at: When | None = None, among: Collection[str] | None = None, without: Collection[str] = ()
@@ -74,23 +100,20 @@ class Predictor:
 
         Asked `at` a time, of an app that is launched then: the one used last may come again. Otherwise of the next
         other app. `among`: only these, e.g. what is installed; `without`: never these, e.g. what somebody hid.
+        Probabilities stay those of the whole.
         """
-        moment = None if at is None else Moment(*_clock(at))
+        moment = None if at is None else Moment(*self._clock(at))
         if among is None and not without:
             return self._session.rank(k, moment)
-        wanted = [
-            (app, share)
-            for app, share in self._session.rank(EVERY, moment)
-            if (among is None or app in among) and app not in without
-        ]
-        return wanted[: max(k, 0)]
+        only, never = (None if apps is None else _apps(apps) for apps in (among, without or ()))
+        return self._session.rank_among(k, moment, only, never or ())
 
     def why(self, app: str, at: When | None = None, k: int = 3) -> list[Reason]:
         """The strongest reasons for the app's place in `rank(..., at)`, data and sentences; none: nothing special.
 
         A group of statistics is a reason where the app would score lower if it said of it what it says on average.
         """
-        return self._session.why(app, None if at is None else Moment(*_clock(at)), k)
+        return self._session.why(app, None if at is None else Moment(*self._clock(at)), k)
 
     def steady(
         self,
@@ -107,8 +130,9 @@ class Predictor:
         """
         if not margin >= 1.0:
             raise BadInput("steady", f"a margin of {margin}", "give a factor of at least 1")
-        slots = k if k is not None else len(row) or 5
-        return steady(row, wanted(self.rank(EVERY, at, among, without), max(slots, 0), row, margin))
+        _apps(row)
+        slots = how_many(len(row) or 5 if k is None else k)
+        return steady(row, wanted(self.rank(MOST, at, among, without), slots, row, margin))
 
     def unseen(self) -> float:
         """How likely the next app is one never seen before; all probabilities and this one sum to 1."""
@@ -119,34 +143,63 @@ class Predictor:
         self._session.catch_up()
 
     def save(self, path: Path | str) -> None:
-        """Keep the state in a file, written beside and renamed."""
-        with replacing(Path(path)) as draft:
+        """Keep the state in a file that its owner alone reads, written beside and renamed."""
+        with replacing(as_path(path), private=True) as draft:
             draft.write_bytes(self._session.snapshot())
 
     def restore(self, path: Path | str) -> Self:
         """Go on where `save` was called, with the same model; what was observed since is gone. Gives itself back."""
+        state = read_bytes(as_path(path), LARGEST_STATE)
         try:
-            state = Path(path).read_bytes()
-        except OSError as error:
-            raise BadInput(str(path), f"cannot read it ({error.strerror})", "check the path") from None
-        try:
-            self._session = self._model.restore(state)
+            self._session, self._zoned = self._model.restore(state), None
         except BadInput as error:
             raise BadInput(str(path), error.why, error.remedy) from None
         return self
 
+    def _observe(self, app: str, action: int, when: When) -> None:
+        self.observe(Event(app, action, *self._clock(when)))
+        self._zoned = _has_zone(when)
 
-def _event(app: str, action: int, when: When) -> Event:
-    return Event(app, action, *_clock(when))
+    def _clock(self, when: When) -> tuple[float, float]:
+        """Minutes and hour, on the one kind of clock that this predictor is told."""
+        clock = _clock(when)
+        self._check_kind(_has_zone(when))
+        return clock
+
+    def _check_kind(self, zoned: bool) -> None:
+        if self._zoned not in (None, zoned):
+            why = "times with a zone and times without one do not go together"
+            raise BadInput("event", why, "give all of them as aware datetimes, or all as the person's wall clock")
+
+
+def _apps(names: Collection[str]) -> set[str]:
+    try:
+        if not isinstance(names, str):
+            return set(names)
+    except TypeError:
+        pass
+    raise BadInput("ranking", f"{short(names)} is no list of apps", "give a list or a set of names")
+
+
+def _has_zone(when: When) -> bool:
+    return isinstance(when, datetime) and when.utcoffset() is not None
 
 
 def _clock(when: When) -> tuple[float, float]:
-    """Minutes, and the hour of day."""
+    """T and H: minutes since 1970, in UTC where the time has a zone and the wall clock's where not; the local hour."""
     if isinstance(when, datetime):
-        minutes = (when.replace(tzinfo=None) - EPOCH) / timedelta(minutes=1)
-    elif isinstance(when, int | float):
-        minutes = float(when)
+        wall = when.replace(tzinfo=None, fold=0)
+        minutes = (wall - EPOCH - (when.utcoffset() or timedelta())) / timedelta(minutes=1)
+        hour = (wall - EPOCH) / timedelta(minutes=1) % DAY / 60.0
+    elif isinstance(when, Real) and not isinstance(when, bool):
+        try:
+            minutes = float(when)
+        except OverflowError:
+            minutes = inf
+        hour = minutes % DAY / 60.0 if isfinite(minutes) else 0.0
     else:
-        raise BadInput("event", f"{when!r} is no time", "give a datetime, or minutes as a number")
-    hour = minutes % DAY / 60.0
+        raise BadInput("event", f"{short(when)} is no time", "give a datetime, or minutes as a number")
+    if isfinite(minutes) and abs(minutes) > LATEST:
+        why = f"{short(when)} is no time of ours, counted in minutes"
+        raise BadInput("event", why, "give a datetime; seconds since 1970, as of time.time(), are to be divided by 60")
     return minutes, hour if hour < 24 else 0.0  # a hair before midnight can round up to it

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from stap.engine import EngineModel, EnginePredictor, Settings
 from stap.errors import BadInput, extra
+from stap.events import Moment, Ranking
 from stap.phi import seed_of
-from stap.predictors import CLASSICAL, make
+from stap.predictors import CLASSICAL, Predictor, make
 from stap.predictors.base import Maker
 from stap.predictors.rules import RULES
 from stap.weights import model_file, shipped
 
-NAMES = (*CLASSICAL, *RULES, "stap", "gbdt")
+PARTS = ("stap-model", "stap-others")  # STAP without its last word; without "again"
+NAMES = (*CLASSICAL, *RULES, "stap", *PARTS, "gbdt")
 _OTHERS = (*(name for name in CLASSICAL if name != "again"), "stap")  # where the same app is never the next
 USUAL = {  # who is in a table when nobody is named, by protocol
     "launch": ("mfu", "again", "markov", "ppm", "blend", *RULES, "stap"),
@@ -41,6 +43,29 @@ class Stap:
         return self.model.predictor(replace(self.settings, seed=seed_of(user, self.seed)))
 
 
+class NeverAgain:
+    """Asked at a moment, it ranks other apps than the current one all the same."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        self.observe, self._rank = predictor.observe, predictor.rank
+
+    def rank(self, k: int, at: Moment | None = None) -> Ranking:
+        return self._rank(k)
+
+
+@dataclass(frozen=True)
+class Others:
+    """STAP that cannot say "again"."""
+
+    stap: Stap
+
+    def __call__(self) -> NeverAgain:
+        return self.of("")
+
+    def of(self, user: str) -> NeverAgain:
+        return NeverAgain(self.stap.of(user))
+
+
 def maker(
     name: str, model: Path | None = None, ranker: Path | None = None, protocol: str = "stream", seed: int = 0
 ) -> Maker:
@@ -54,13 +79,17 @@ def maker(
             raise BadInput("predictors", "gbdt predicts with the trees of `stap rival`", "give them with --ranker FILE")
         trees: Maker = extra("stap.predictors.gbdt").load(ranker)
         return trees
-    if name != "stap":
+    if name not in ("stap", *PARTS):
         if name in RULES:
             return RULES[name]
         make(name)  # an unknown name is better heard of before a minute of work
         return CLASSICAL[name]
     path = model_file(model or shipped())
     loaded = EngineModel(path)
+    if name == "stap-others":
+        return Others(Stap(loaded, seed))
+    if name == "stap-model":
+        return Stap(loaded, seed, Settings(last_word=False))
     if protocol != "paper" or loaded.evidence:
         return Stap(loaded, seed)
     windows: Maker = extra("stap.reference.session").load(path, seed)

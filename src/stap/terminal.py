@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from unicodedata import category
 
 from rich import box
 from rich import progress as bars
@@ -13,28 +15,23 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from stap.errors import harmless as harmless  # everybody who shows words finds it here
+
 Tick = Callable[[int], None]  # called with the number of steps just done
 
 out = Console(highlight=False, emoji=False)
 err = Console(stderr=True, highlight=False, emoji=False)
 
-HARMFUL = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control and format characters, halves of pairs, line separators
-JOINERS = "\u200c\u200d"  # format characters that words and emoji are made with
+ASCII = {
+    char: plain
+    for chars, plain in (("─━═╌", "-"), ("│┃║", "|"), ("▄▅▆▇█▌▋▊▉▓", "#"), ("▁▂▃▏▎▍░▒", "."))
+    for char in chars
+}
 NAME = 24  # where room is short a row's name wraps at its words, and a longer word than this folds
 
 
 def quiet(_: int) -> None:
     """The tick of work that nobody watches."""
-
-
-def harmless(text: str) -> str:
-    """Text from a log as a terminal may show it: escapes, control and direction characters are spelled out."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char.encode("unicode_escape").decode() if category(char) in HARMFUL and char not in JOINERS else char
-        for char in text
-    )
 
 
 def say(text: str, console: Console = out) -> None:
@@ -43,8 +40,24 @@ def say(text: str, console: Console = out) -> None:
 
 
 def note(text: str) -> None:
-    """A line that is not the result: on standard error."""
-    say(text, err)
+    """A line that is not the result: on standard error. Where that is gone or full, nobody hears it."""
+    with suppress(OSError):
+        say(text, err)
+
+
+def prepare() -> None:
+    """What a terminal cannot encode is spelled out, so that no letter and no bar ends a command."""
+    codecs.register_error("stap", _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="stap")
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(ASCII.get(char) or char.encode("unicode_escape").decode() for char in text), error.end
 
 
 @contextmanager
@@ -91,7 +104,7 @@ class Grid:
                 yield ""
             yield self._table(block, options.max_width)
         if self.caption:
-            yield Text(self.caption, style="dim")
+            yield Text("\n".join(map(harmless, self.caption.split("\n"))), style="dim")
 
     def _blocks(self, columns: list[list[Text]], width: int) -> list[list[list[Text]]]:
         """The columns that fit side by side, again and again, the first one always among them."""

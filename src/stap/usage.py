@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from stap.errors import BadInput
-from stap.files import replacing
+from stap.errors import BadInput, first_line, short
+from stap.files import as_path, replacing
 
 TIME = pl.Datetime("us")
 LAST = 2**63 - 1  # later than any time
@@ -24,6 +24,7 @@ HOME = "home"  # a fifth column, which a table of launches has
 LAUNCHES: dict[str, pl.DataType] = {**SCHEMA, HOME: pl.Boolean()}
 NOTIFICATIONS: dict[str, pl.DataType] = {"user": pl.String(), "app": pl.String(), "time": TIME}
 BETWEEN = pl.Enum(["home", "off"])  # a home screen; a dark or locked screen, or nobody there
+DAYS = 70_000  # either side of 1970: the years 1779 to 2161
 GAP = 60.0  # seconds that one app may be away and still be the same launch
 ENDINGS = (".parquet", ".csv")
 
@@ -172,14 +173,20 @@ def _rows_from(records: pl.DataFrame, new: pl.Series) -> pl.DataFrame:
 
 def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
     """The border check: the columns, their types, no nulls, end >= start. Inside the house nobody checks again."""
+    if not isinstance(table, pl.DataFrame):
+        raise BadInput(where, f"{short(table)} is no polars DataFrame", "a usage table has user, app, start, end")
     missing = [name for name in SCHEMA if name not in table.columns]
     if missing:
         raise BadInput(where, f"no column {missing[0]!r}", "a usage table has user, app, start, end")
     schema = LAUNCHES if HOME in table.columns else SCHEMA
+    for name in ("start", "end"):
+        if (beyond := impossible(table[name])) is not None and beyond.any():
+            row = int(beyond.arg_true()[0]) + 1
+            raise BadInput(where, f"{name} is no time of ours", "mend the row or leave it out", row)
     try:
         table = table.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     except pl.exceptions.PolarsError as error:
-        why = f"a column has the wrong type ({str(error).splitlines()[0]})"
+        why = f"a column has the wrong type ({first_line(error)})"
         raise BadInput(where, why, "user and app are text, start and end are times, home is true or false") from None
     if table.is_empty():
         raise BadInput(where, "no app usage in it", "check that it is the right file, or try --keep-system")
@@ -187,14 +194,39 @@ def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
         (pl.any_horizontal(pl.col(*SCHEMA).is_null()), "an empty field"),
         (pl.col("end") < pl.col("start"), "end before start"),
     ):
-        row = table.select(bad.arg_max(), bad.any().alias("any"))
-        if row["any"][0]:
-            raise BadInput(where, why, "mend the row or leave it out", row.item(0, 0) + 1)
+        found = table.select(bad.arg_max(), bad.any().alias("any"))
+        if found["any"][0]:
+            raise BadInput(where, why, "mend the row or leave it out", found.item(0, 0) + 1)
     return table
+
+
+def validate_notifications(table: pl.DataFrame, where: str) -> pl.DataFrame:
+    """The same of the table beside: user, app, time, and no nulls."""
+    remedy = "notifications have user, app (text) and time"
+    try:
+        table = table.select(pl.col(name).cast(dtype) for name, dtype in NOTIFICATIONS.items())
+    except pl.exceptions.PolarsError as error:
+        raise BadInput(where, str(error).splitlines()[0], remedy) from None
+    if sum(table.null_count().row(0)):
+        raise BadInput(where, "an empty field", remedy)
+    return table
+
+
+def impossible(times: pl.Series) -> pl.Series | None:
+    """Which are beyond all calendars, by their numbers: polars panics when it shows or casts them. None: no times."""
+    days = {"ns": 86_400_000_000_000, "us": 86_400_000_000, "ms": 86_400_000}
+    if isinstance(times.dtype, pl.Datetime):
+        units = days[times.dtype.time_unit]
+    elif times.dtype == pl.Date or times.dtype.is_integer():
+        units = 1 if times.dtype == pl.Date else days["us"]
+    else:
+        return None
+    return ~times.to_physical().is_between(-DAYS * units, DAYS * units).fill_null(True)
 
 
 def save(table: pl.DataFrame, path: Path, notifications: pl.DataFrame | None = None) -> None:
     """Write .parquet or .csv, beside and renamed: a reader never sees half a file. Notifications get their own file."""
+    path = as_path(path)
     if path.suffix not in ENDINGS:
         raise BadInput(str(path), f"cannot write {path.suffix or 'a file without an ending'}", "use .parquet or .csv")
     _write(table, path)
@@ -211,16 +243,22 @@ def notifications_of(path: Path) -> Path:
 
 def table_of(path: Path) -> Path | None:
     """The usage table beside which these notifications lie, if they are any."""
+    if ".notifications." not in path.name:
+        return None
     table = path.with_name(path.name.replace(".notifications.", "."))
     return table if table != path and notifications_of(table) == path and table.is_file() else None
 
 
 def _write(table: pl.DataFrame, path: Path) -> None:
     with replacing(path) as draft:
-        if path.suffix == ".parquet":
-            table.write_parquet(draft)
-        else:
-            table.write_csv(draft, datetime_format="%Y-%m-%d %H:%M:%S%.f")
+        try:
+            with open(draft, "wb") as file:  # by its path polars wants a name in UTF-8
+                if path.suffix == ".parquet":
+                    table.write_parquet(file)
+                else:
+                    table.write_csv(file, datetime_format="%Y-%m-%d %H:%M:%S%.f")
+        except pl.exceptions.PolarsError as error:  # a full disk has many names
+            raise OSError(first_line(error)) from None
 
 
 def only_users(table: pl.DataFrame, wanted: Sequence[str], where: str) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from stap.demo.person import LOG
 from stap.model import weights
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
+from stap.usage import notifications_of
 
 
 def test_evaluate_prints_a_table_and_writes_the_json(log: Path, tmp_path: Path) -> None:
@@ -50,6 +51,25 @@ def test_launches_are_asked_when_they_come(tmp_path: Path) -> None:
     assert entry["pause"] == {"n": 2, "HR@1": 50.0, "HR@3": 100.0, "HR@5": 100.0, "MRR@3": 75.0, "MRR@5": 75.0}
     assert entry["at_once"]["HR@5"] == 0.0, "Chat was never seen before"
     assert (entry["home"], entry["resumed"]) == (None, None), "the log cannot tell"
+
+
+def test_notifications_beside_a_table_are_given_unless_they_are_left_out(tmp_path: Path) -> None:
+    """Also when its log is asked what comes next. `again` cannot take any."""
+    rows = [(app, start) for start, app in enumerate(["Mail", "Chat", "Maps"] * 6)]
+    lines = [f"u,{app},2024-05-01 08:{2 * n:02}:00,2024-05-01 08:{2 * n:02}:30" for app, n in rows]
+    log, scores = tmp_path / "log.csv", tmp_path / "scores.json"
+    log.write_text("user,app,start,end\n" + "\n".join(lines) + "\n")
+    posted = [f"u,{app},2024-05-01 08:{2 * n - 1:02}:00" for app, n in rows[1:]]
+    notifications_of(log).write_text("user,app,time\n" + "\n".join(posted) + "\n")
+    given = []
+    for option in ([], ["--no-notifications"]):
+        asked = call("evaluate", log, "--protocol", "launch", "--predictors", "again,stap", "--json", scores, *option)
+        assert asked.exit_code == 0
+        entries = json.loads(scores.read_text())["predictors"]
+        given.append([entries[name]["notifications"] for name in ("again", "stap")])
+    assert given == [[0, 17], [0, 0]]
+    assert json.loads(call("predict", log, "--json").stdout)["notifications"] == 17
+    assert json.loads(call("predict", log, "--json", "--predictor", "ppm").stdout)["notifications"] == 0
 
 
 def test_predict(log: Path) -> None:

@@ -15,7 +15,7 @@ from stap.model import config, fusion
 from stap.model.config import ModelConfig
 from stap.phi import OnlinePhi
 from stap.predictors import again, blend, cues, hours, mixer, ppm
-from stap.reference import evidence, last_word, launches
+from stap.reference import evidence, last_word, launches, notices
 from stap.reference import why as reasons
 
 from .reference import saved, sharp
@@ -79,9 +79,13 @@ def test_constants_agree() -> None:
         "LAUNCH_RANK_FADE": launches.RANK_FADE,
         "LAUNCH_RANK_STRENGTH": launches.RANK_STRENGTH,
         "WORD_RATE": last_word.RATE,
-        "WORD_BIAS_RATE": last_word.BIAS_RATE,
+        "WORD_BIAS_RATE": (last_word.BIAS_RATE, last_word.BIAS_LAUNCHES, last_word.LEAST_BIAS_RATE),
         "WEIGHT_BOUNDS": last_word.WEIGHT_BOUNDS,
         "MOST_BIAS": last_word.MOST_BIAS,
+        "NOTICE_AGES": notices.AGES,
+        "NOTICE_START": notices.START,
+        "NOTICE_RATES": (notices.RATE, notices.OWN_RATE),
+        "MOST_NOTICE": (notices.MOST, notices.MOST_OWN),
         "REASONS": len(why.KINDS),
         "LEAST_STRENGTH": reasons.LEAST_STRENGTH,
         "MOST_TOLD": why.MOST_TOLD,

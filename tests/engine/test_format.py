@@ -11,6 +11,7 @@ import pytest
 from stap import _engine
 from stap.engine import EngineModel, Settings
 from stap.model.config import ModelConfig
+from stap.notices import Notice
 
 from .reference import person, saved, sharp
 
@@ -59,7 +60,7 @@ def read_evidence(reader: Reader) -> list[str]:
     names = []
     for _ in range(reader.length()):
         names.append(reader.text())
-        reader.get("3I3Q6d5d5d24d16d")
+        reader.get("3I3Q6d5d5d24d16d2Q3d")
     assert sorted(reader.get(f"{len(names)}I")) == list(range(len(names)))
     for _generation in range(4 * 2):
         for _ in range(reader.length()):
@@ -69,6 +70,7 @@ def read_evidence(reader: Reader) -> list[str]:
     usages = reader.get("I3QIi8dIBBdB")[1]
     assert usages > 100
     reader.get("2d10d32d4d")  # returns: whenever, by pause, by part of the day; weights
+    reader.get("3QBd96d")  # launches
     return names
 
 
@@ -79,21 +81,32 @@ def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig,
     events = person(300, 40)
     for event in events:
         predictor.observe(event)
+    for app in ("mail", "chat", "mail"):
+        predictor.notified(Notice(app, 30e6, 0.0))
+    predictor.forget(events[-1].app)
     predictor.rank(1)
     predictor.catch_up(1000)
     reader = Reader(predictor.snapshot())
     assert bytes(reader.get("8B")) == b"STAPSNAP"
     version, _, _, _, _, context, steps, ranked, answered = reader.get("IQBBBIQQQ")
-    assert (version, context, steps, ranked, answered) == (4, config.context, 300, 300, 300)
+    assert (version, context, steps, ranked, answered) == (5, config.context, 300, 300, 300)
     assert list(reader.get(f"{config.vocabulary}f")) == predictor.logits().tolist()
     reader.get(f"{config.dim}f")
-    assert read_phi(reader) == {app: i for app in {e.app for e in events} if (i := predictor.index(app)) is not None}
+    left = {event.app for event in events} - {events[-1].app}
+    assert read_phi(reader) == {app: i for app in left if (i := predictor.index(app)) is not None}
     times = [reader.get(f"dfHBB{len(_engine.MOMENT)}f")[0] for _ in range(min(steps, context))]
     assert sorted(times) == [event.minutes for event in events[-context:]]
+    ((step, _index),) = (reader.get("QH") for _ in range(reader.length()))
+    assert (step, *reader.get("B")) == (steps, 0), "forgotten after the last event, a close"
     for _ in range(2):
         read_cache(reader, config, value)
     if config.evidence:
-        assert set(read_evidence(reader)) == {event.app for event in events}
-        reader.get("2d8d")  # the last word
+        assert set(read_evidence(reader)) == left
+        reader.get("2d8d2QB")  # the last word
+        assert [(reader.text(), *reader.get("dBd")) for _ in range(reader.length())] == [
+            ("chat", 30e6, 1, 0.0),
+            ("mail", 30e6, 1, 0.0),
+        ]
+        reader.get("5d")
     reader.get("Q")
     assert reader.at == len(reader.data)

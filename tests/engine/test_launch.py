@@ -123,3 +123,20 @@ def test_impossible_moments_are_refused(path: Path) -> None:
     for moment in (Moment(float("nan"), 1.0), Moment(5.0, 24.0), Moment(5.0, -1.0), Moment(1e13, 1.0)):
         with pytest.raises(BadInput):
             native.rank(3, moment)
+
+
+def test_without_its_last_word_the_model_answers_alone(path: Path) -> None:
+    """At first both say the same; then launches correct the one, and the other stays what it was."""
+    learning, alone = (EngineModel(path, "fp32").predictor(Settings(last_word=word)) for word in (True, False))
+    events = life(60)
+    for predictor in (learning, alone):
+        predictor.observe(events[0])
+    later = Moment(events[0].minutes + 3.0, 12.0)
+    assert dict(learning.rank(9, later)) == pytest.approx(dict(alone.rank(9, later)))
+    for event in events[1:]:
+        learning.observe(event)
+        alone.observe(event)
+    later = Moment(events[-1].minutes + 3.0, 12.0)
+    assert dict(learning.rank(9, later)) != pytest.approx(dict(alone.rank(9, later)), abs=1e-3)
+    restored = EngineModel(path, "fp32").restore(alone.snapshot())
+    assert restored.rank(9, later) == alone.rank(9, later)

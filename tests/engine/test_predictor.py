@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,3 +130,23 @@ def test_memory_grows_with_the_history_and_then_stops(path: Path) -> None:
     assert sizes[0] * 3 < sizes[-1]
     assert max(sizes) <= 3072 // 256 * sizes[0] + 2 * sizes[0]
     assert sizes[-6:] == [sizes[-1]] * 6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"strategy": "x"}, "no 'x'; choose one of iswi"),
+        ({"cache": None}, "no None; choose one of fp32"),
+        ({"kernels": "x" * 500}, "choose one of best"),
+        ({"context": -5}, "no possible number; check context"),
+        ({"context": 2**70}, "no possible number; check context"),
+        ({"seed": "x"}, "no possible number; check context"),
+    ],
+)
+def test_settings_that_cannot_be_are_one_line(path: Path, wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput) as error:
+        EngineModel(path).predictor(Settings(**wrong))
+    assert words in str(error.value)
+    assert len(str(error.value)) < 300
+    with pytest.raises(BadInput, match="no 'fp64'; choose one of fp32, fp16, int8"):
+        EngineModel(path, weights="fp64")  # type: ignore[arg-type]

@@ -74,6 +74,38 @@ void Blend::close(double minutes, double at_hour) {
     predict();
 }
 
+// What is left is as if the app had never been: if it was the current one, the one before it is.
+bool Blend::forget(std::string_view name, uint32_t& place) {
+    const auto known = places.find(std::string(name));
+    if (known == places.end()) return false;
+    place = known->second;
+    const uint32_t serial = apps[place].serial;
+    if (is_current(name)) {
+        is_closed = true;
+        stay = -1;
+    }
+    places.erase(known);
+    apps.erase(apps.begin() + place);
+    for (auto& entry : places) entry.second -= entry.second > place;
+    recency.erase(std::find(recency.begin(), recency.end(), place));
+    for (uint32_t r = 0; r < recency.size(); ++r) {
+        recency[r] -= recency[r] > place;
+        apps[recency[r]].rank = r;
+    }
+    AppId* end = std::remove_if(past, past + past_size, [&](const AppId& app) { return app.serial == serial; });
+    past_size = uint32_t(end - past);
+    std::fill(end, past + kLongest, AppId{});
+    for (AppId& app : past) app.place -= app.place > place;
+    if (past_size == 0 && !apps.empty()) past[past_size++] = {recency[0], apps[recency[0]].serial};
+    sequence.forget(place);
+    stays.forget(place);
+    if (apps.empty())
+        now = Outlook();
+    else
+        predict();
+    return true;
+}
+
 // Where an app's counts are. When all places are taken, a new app gets that of the app unused for longest.
 uint32_t Blend::place_of(std::string_view name, bool& fresh) {
     const auto known = places.find(std::string(name));

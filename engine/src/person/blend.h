@@ -123,8 +123,9 @@ struct Blend {
     Opening open(std::string_view app, double minutes, double hour);  // another app than the current one
     void reopen(double hour);                                         // the current one
     void close(double minutes, double hour);
-    void predict();                                     // all that follows, into `now`
-    void look(const Asked& asked, Outlook& out) const;  // the same as of the time that is asked about
+    bool forget(std::string_view app, uint32_t& place);  // its place is returned, and those behind move up
+    void predict();                                      // all that follows, into `now`
+    void look(const Asked& asked, Outlook& out) const;   // the same as of the time that is asked about
 
     // The k likeliest, best first; the current app only where that is asked.
     void candidates(const Outlook& outlook, uint32_t k, std::vector<uint32_t>& out) const;

@@ -1,6 +1,7 @@
 #include "person/cues.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "hash.h"
 #include "person/bounds.h"
@@ -31,6 +32,16 @@ void Successors::shrink() {
         total += s.weight;
     }
     unit = 1;
+}
+
+void Successors::forget(uint32_t place) {
+    const auto held = [&](const Successor& s) { return s.app.place == place; };
+    const size_t before = list.size();
+    list.erase(std::remove_if(list.begin(), list.end(), held), list.end());
+    for (Successor& s : list) s.app.place -= s.app.place > place;
+    if (list.size() == before) return;
+    total = 0;
+    for (const Successor& s : list) total += s.weight;
 }
 
 uint64_t cue_key(uint32_t kind, std::initializer_list<uint32_t> parts) {
@@ -64,6 +75,14 @@ const Successors* Cues::find(uint64_t cue) const {
         if (entry != generation->end()) return &entry->second;
     }
     return nullptr;
+}
+
+void Cues::forget(uint32_t place) {
+    for (Generation* generation : {&young, &old})
+        for (auto entry = generation->begin(); entry != generation->end();) {
+            entry->second.forget(place);
+            entry = entry->second.list.empty() ? generation->erase(entry) : std::next(entry);
+        }
 }
 
 size_t Cues::bytes() const {

@@ -28,6 +28,7 @@ struct Successors {
     double unit = 1, total = 0;
 
     void add(AppId app, double fade);
+    void forget(uint32_t place);
 
    private:
     void shrink();
@@ -45,7 +46,8 @@ struct Cues {
     explicit Cues(double fade_ = kFade) : fade(fade_) {}
     void add(uint64_t cue, AppId app);  // nothing for no cue
     const Successors* find(uint64_t cue) const;
-    size_t bytes() const;  // held in memory, about
+    void forget(uint32_t place);  // whoever held it; those behind move up
+    size_t bytes() const;         // held in memory, about
 };
 
 }  // namespace stap

@@ -63,6 +63,18 @@ void Evidence::observe(std::string_view app, int action, double minutes, double 
     look_further(blend_.now);
 }
 
+bool Evidence::forget(std::string_view name) {
+    if (blend_.is_current(name)) was_closed_ = true;
+    uint32_t place;
+    if (!blend_.forget(name, place)) return false;
+    apps_.erase(apps_.begin() + place);
+    launches_.apps.erase(launches_.apps.begin() + place);
+    others_.forget(place);
+    recent_.forget(place);
+    if (!apps_.empty()) look_further(blend_.now);
+    return true;
+}
+
 Blend::Opening Evidence::open(std::string_view name, double minutes, double hour, const uint64_t (&cues)[kKinds]) {
     const uint64_t usage = blend_.usages;
     const Blend::Opening opening = blend_.open(name, minutes, hour);
@@ -223,7 +235,7 @@ void Evidence::statistics(const Outlook& now, uint32_t place, float* out) const 
 
 void Evidence::moment(const Outlook& now, float* out) const {
     std::fill(out, out + kMomentValues, 0.0f);
-    if (blend_.usages == 0) return;
+    if (blend_.apps.empty()) return;
     double entropy = 0, largest = 0;
     for (double p : now.probability) {
         if (p > 0) entropy -= p * std::log(p);

@@ -30,6 +30,7 @@ class Evidence {
     Evidence();
 
     void observe(std::string_view app, int action, double minutes, double hour);
+    bool forget(std::string_view app);  // whether it was known
 
     const Blend& blend() const { return blend_; }
     const Launches& launches() const { return launches_; }

@@ -29,6 +29,14 @@ uint16_t Phi::use(const std::string& app, uint64_t step, bool& recycled) {
     return taken;
 }
 
+void Phi::forget(const std::string& app) {
+    const auto known = index.find(app);
+    slots[known->second] = Slot();
+    free.push_back(known->second);
+    index.erase(known);
+    ++forgotten;
+}
+
 uint16_t Phi::recycle() {
     size_t oldest = slots.size();
     for (size_t i = 0; i < slots.size(); ++i)

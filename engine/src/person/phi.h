@@ -26,6 +26,7 @@ struct Phi {
 
     // The app's index at this step; `recycled` says that another app held it until now.
     uint16_t use(const std::string& app, uint64_t step, bool& recycled);
+    void forget(const std::string& app);  // one that holds an index: it is free again
 
    private:
     uint16_t recycle();

@@ -31,7 +31,14 @@ uint32_t Session::pending(uint32_t cache) const {
 }
 
 void Session::observe(std::string_view app, int action, double minutes, double hour) {
-    if (evidence && action == STAP_OPEN) learn_launch(app, minutes, hour);
+    if (action == STAP_OPEN)
+        orphaned = false;
+    else if (orphaned && phi.index.find(std::string(app)) == phi.index.end())
+        return;
+    if (evidence && action == STAP_OPEN) {
+        learn_launch(app, minutes, hour);
+        word.notices.open(app);
+    }
     bool recycled = false;
     const uint16_t index = phi.use(std::string(app), steps, recycled);
     Event event = {minutes, std::fmin(float(hour), std::nextafter(24.0f, 0.0f)), index, uint8_t(action), recycled};
@@ -44,8 +51,42 @@ void Session::observe(std::string_view app, int action, double minutes, double h
     else
         ring[steps % schedule.context] = event;
     ++steps;
+    while (!hidings.empty() && hidings[0].step + schedule.context < steps) hidings.erase(hidings.begin());
     begin_stages();
     keep_pace();
+}
+
+// Of the app in front it is no news, and a model without evidence has no use for any.
+void Session::notify(std::string_view app, double minutes) {
+    if (!evidence) return;
+    const Blend& blend = evidence->blend();
+    if (blend.is_current(app) && !blend.is_closed) return;
+    word.notices.notify(app, minutes);
+}
+
+// Its events stay in the ring, under an index that means nothing: those that followed them have seen them.
+void Session::forget(std::string_view app) {
+    const std::string name(app);
+    const auto held = phi.index.find(name);
+    const bool notified = word.notices.forget(app), counted = evidence && evidence->forget(app);
+    if (held != phi.index.end()) {
+        orphaned = orphaned || is_front(held->second);
+        hidings.push_back({steps, held->second});
+        phi.forget(name);
+    } else if (!notified && !counted) {
+        fail(STAP_ERROR_APP, "no such app");
+    }
+    fused = 0;
+}
+
+bool Session::is_front(uint16_t index) const {
+    const Event& last = ring[(steps - 1) % schedule.context];
+    return last.action == STAP_OPEN && last.app == index;
+}
+
+bool Session::hides_at(uint64_t step) const {
+    const auto at = [&](const Hiding& hiding) { return hiding.step == step; };
+    return std::any_of(hidings.begin(), hidings.end(), at);
 }
 
 // A cache whose first event has moved is cleared: what it had not taken yet is never computed.
@@ -79,9 +120,11 @@ uint32_t Session::take(uint32_t c, uint32_t most) {
     Event events[kMostBatch];
     for (uint32_t i = 0; i < n; ++i) {
         events[i] = ring[(cache.first + cache.taken + i) % schedule.context];
-        if (i > 0 && events[i].recycled) n = i;
+        if (i > 0 && (events[i].recycled || hides_at(cache.first + cache.taken + i))) n = i;
     }
     if (events[0].recycled) cache.hide(events[0].app, pool);
+    for (const Hiding& hiding : hidings)
+        if (hiding.step == cache.first + cache.taken) cache.hide(hiding.app, pool);
     forward(*model, *kernels, state, pool, cache, events, n);
     if (c == active() && pending(c) == 0) {
         forward_head(*model, *kernels, state, n - 1);
@@ -118,20 +161,30 @@ double Session::unseen() {
     return fusion->unseen;
 }
 
-size_t Session::rank(size_t k, stap_candidate* best) {
-    if (!evidence) return rank_logits(k, best);
+size_t Session::rank(size_t k, stap_candidate* best, const Filter& filter) {
+    if (!evidence) return rank_logits(k, best, filter);
     fuse();
-    return copy_ranking(*fusion, k, best);
+    return copy_ranking(*fusion, k, best, filter);
 }
 
 // A pure model knows nothing of moments: it answers as of the last event.
-size_t Session::rank_at(const Asked& asked, size_t k, stap_candidate* best, double& unseen_share) {
+size_t Session::rank_at(const Asked& asked, size_t k, stap_candidate* best, double& unseen_share,
+                        const Filter& filter) {
+    if (asked.kind == Asked::kOther) {
+        unseen_share = unseen();
+        return rank(k, best, filter);
+    }
     unseen_share = 0;
-    if (!evidence) return rank_logits(k, best);
+    if (!evidence) return rank_logits(k, best, filter);
+    if (steps == 0) fail(STAP_ERROR_EMPTY, "nothing observed yet");
+    if (evidence->blend().apps.empty()) {  // all of them were forgotten
+        unseen_share = 1;
+        return 0;
+    }
     FusionState& head = fuse_at(asked);
-    head.correct(evidence->blend(), outlook, word);
+    if (word.speaks) head.correct(evidence->blend(), outlook, word);
     unseen_share = head.unseen;
-    const size_t count = copy_ranking(head, k, best);
+    const size_t count = copy_ranking(head, k, best, filter);
     answer_again();
     return count;
 }
@@ -141,6 +194,7 @@ size_t Session::rank_at(const Asked& asked, size_t k, stap_candidate* best, doub
 FusionState& Session::fuse_at(const Asked& asked) {
     if (steps == 0) fail(STAP_ERROR_EMPTY, "nothing observed yet");
     evidence->look(asked, outlook);
+    word.notices.look(evidence->blend(), outlook);
     if (launch) {
         launch->score(*kernels, *evidence, outlook, phi, nullptr, nullptr, state.whole.get());
         return *launch;
@@ -158,7 +212,7 @@ void Session::answer_again() {
 void Session::learn_launch(std::string_view app, double minutes, double hour) {
     const Blend& blend = evidence->blend();
     const auto known = blend.places.find(std::string(app));
-    if (known == blend.places.end() || !blend.is_launch(app, minutes)) return;
+    if (!word.speaks || known == blend.places.end() || !blend.is_launch(app, minutes)) return;
     const uint64_t last = ranked;
     try {
         fuse_at({Asked::kLaunch, minutes, hour}).learn(blend, outlook, word, known->second);
@@ -168,17 +222,17 @@ void Session::learn_launch(std::string_view app, double minutes, double hour) {
     ranked = last;  // nobody has asked
 }
 
-size_t Session::copy_ranking(const FusionState& head, size_t k, stap_candidate* best) const {
-    const size_t count = std::min(k, head.ranking.size());
-    for (size_t i = 0; i < count; ++i) {
+size_t Session::copy_ranking(const FusionState& head, size_t k, stap_candidate* best, const Filter& filter) const {
+    size_t count = 0;
+    for (size_t i = 0; i < head.ranking.size() && count < k; ++i) {
         const FusionState::Scored& scored = head.ranking[i];
         const std::string& app = evidence->blend().apps[scored.place].name;
-        best[i] = {app.data(), app.size(), scored.index, float(scored.probability)};
+        if (filter.passes(app)) best[count++] = {app.data(), app.size(), scored.index, float(scored.probability)};
     }
     return count;
 }
 
-size_t Session::rank_logits(size_t k, stap_candidate* best) {
+size_t Session::rank_logits(size_t k, stap_candidate* best, const Filter& filter) {
     const float* logit = logits();
     std::vector<uint16_t> order;
     order.reserve(phi.slots.size());
@@ -186,15 +240,17 @@ size_t Session::rank_logits(size_t k, stap_candidate* best) {
         if (!std::isfinite(logit[i])) fail(STAP_ERROR_NUMBER, "a logit is no number");
         if (phi.slots[i].used) order.push_back(uint16_t(i));
     }
-    const size_t count = std::min(k, order.size());
-    std::partial_sort(order.begin(), order.begin() + std::ptrdiff_t(std::max<size_t>(count, 1)), order.end(),
+    if (order.empty()) return 0;  // all were forgotten
+    const size_t sorted = filter.is_everybody() ? std::min(std::max<size_t>(k, 1), order.size()) : order.size();
+    std::partial_sort(order.begin(), order.begin() + std::ptrdiff_t(sorted), order.end(),
                       [&](uint16_t a, uint16_t b) { return logit[a] != logit[b] ? logit[a] > logit[b] : a < b; });
     double total = 0;
     for (uint16_t i : order) total += std::exp(double(logit[i]) - logit[order[0]]);
-    for (size_t i = 0; i < count; ++i) {
+    size_t count = 0;
+    for (size_t i = 0; i < sorted && count < k; ++i) {
         const std::string& app = phi.slots[order[i]].app;
-        best[i] = {app.data(), app.size(), order[i],
-                   float(std::exp(double(logit[order[i]]) - logit[order[0]]) / total)};
+        const float share = float(std::exp(double(logit[order[i]]) - logit[order[0]]) / total);
+        if (filter.passes(app)) best[count++] = {app.data(), app.size(), order[i], share};
     }
     return count;
 }

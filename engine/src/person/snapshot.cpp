@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <unordered_set>
 
 #include "files/archive.h"
 #include "hash.h"
+#include "person/bounds.h"
 #include "person/session.h"
 
 namespace stap {
@@ -65,8 +67,25 @@ void get_events(Reader& r, Session& s) {
         if (event.action > 1) damaged("an action that is none");
         if (!(std::fabs(event.minutes) <= STAP_MOST_MINUTES) || !(event.hour >= 0 && event.hour < 24))
             damaged("a time that is none");
-        if (event.app >= s.phi.slots.size() || !s.phi.slots[event.app].used) damaged("an event of no app");
+        if (event.app >= s.phi.slots.size()) damaged("an event of no app");
         s.ring.push_back(event);
+    }
+}
+
+template <typename Archive, typename List>
+void hiding_fields(Archive& a, List& hidings, size_t most) {
+    const size_t count = a.size(hidings.size(), most);
+    if constexpr (Archive::kReads) hidings.resize(count);
+    for (auto& hiding : hidings) archive_values(a, hiding.step, hiding.app);
+}
+
+void get_hidings(Reader& r, Session& s) {
+    hiding_fields(r, s.hidings, s.schedule.context + s.phi.slots.size());
+    uint64_t before = 0;
+    for (const Session::Hiding& hiding : s.hidings) {
+        if (hiding.step < before || hiding.step > s.steps || hiding.app >= s.phi.slots.size())
+            damaged("an app forgotten that was none");
+        before = hiding.step;
     }
 }
 
@@ -109,6 +128,33 @@ void get_cache(Reader& r, Session& s, uint32_t c) {
         block->any_hidden = std::find(std::begin(block->app), std::end(block->app), kHidden) != std::end(block->app);
 }
 
+template <typename Archive, typename Word>
+void word_fields(Archive& a, Word& word) {
+    archive_list(a, word.weights);
+    for (auto& set : word.biases) archive_list(a, set);
+    archive_list(a, word.launches);
+    archive_values(a, word.speaks);
+    auto& notices = word.notices;
+    const size_t count = a.size(notices.apps.size(), kMostApps);
+    if constexpr (Archive::kReads) notices.apps.resize(count);
+    for (auto& app : notices.apps) {
+        a.text(app.name, STAP_MOST_APP_BYTES);
+        archive_values(a, app.minutes, app.waits, app.weight);
+    }
+    archive_list(a, notices.weights);
+}
+
+void get_word(Reader& r, LastWord& word) {
+    word_fields(r, word);
+    std::unordered_set<std::string_view> names;
+    for (const Notices::App& app : word.notices.apps)
+        if (app.name.empty() || !names.insert(app.name).second || std::fabs(app.minutes) > STAP_MOST_MINUTES ||
+            std::fabs(app.weight) > kMostOwnNotice)
+            damaged("a notification that is none");
+    for (double weight : word.notices.weights)
+        if (std::fabs(weight) > kMostNotice) damaged("a weight out of bounds");
+}
+
 }  // namespace
 
 std::vector<uint8_t> session_snapshot(const Session& s) {
@@ -124,14 +170,15 @@ std::vector<uint8_t> session_snapshot(const Session& s) {
     w.bytes(s.state.hidden.get(), s.model->config.dim * sizeof(float));
     put_phi(w, s.phi);
     for (const Event& event : s.ring) event_fields(w, event);
+    hiding_fields(w, s.hidings, 0);
+    w.value(s.orphaned);
     for (const Cache& cache : s.caches) {
         archive_values(w, cache.taken, cache.origin);
         visit_cache(s, cache, [&](const void* data, size_t size) { w.bytes(data, size); });
     }
     if (s.evidence) {
         s.evidence->save(w);
-        archive_list(w, s.word.weights);
-        for (const auto& set : s.word.biases) archive_list(w, set);
+        word_fields(w, s.word);
     }
     w.value(hash_bytes(w.out.data(), w.out.size(), kSnapshotVersion));
     return std::move(w.out);
@@ -161,11 +208,12 @@ std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, con
     r.bytes(session->state.hidden.get(), model->config.dim * sizeof(float));
     session->phi = get_phi(r, model->config.vocabulary, session->steps);
     get_events(r, *session);
+    get_hidings(r, *session);
+    r.value(session->orphaned);
     for (uint32_t c = 0; c < 2; ++c) get_cache(r, *session, c);
     if (session->evidence) {
         session->evidence->load(r);
-        archive_list(r, session->word.weights);
-        for (auto& set : session->word.biases) archive_list(r, set);
+        get_word(r, session->word);
     }
     if (r.left != 0) damaged("bytes after its end");
     if (session->steps > 0 && session->pending(session->active()) == 0 && session->answered != session->steps)

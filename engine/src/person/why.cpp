@@ -88,15 +88,20 @@ void average(const Evidence& evidence, const Outlook& outlook, const std::vector
     for (uint32_t k = 0; k < kStatistics; ++k) mean[k] = float(sum[k] / double(n));
 }
 
-// The last word's: how much the model and the blend are believed, and the bias of the latest apps.
+// The last word's: how much the model and the blend are believed, the bias of the latest apps, and what the app's
+// notification adds.
 struct Believed {
-    double model = 1, blend = 0, bias = 0;
+    double model = 1, blend = 0, bias = 0, notice = 0;
 
-    Believed(const Question& q, const LastWord& word) {
-        if (q.asked.asked.kind == Asked::kOther) return;
+    Believed(const Question& q, LastWord& word) {
+        if (q.asked.asked.kind == Asked::kOther || !word.speaks) return;
         model = word.weights[0];
         blend = word.weights[1];
         if (q.app().rank < kBiased) bias = word.biases[q.paused()][q.app().rank];
+        std::vector<double> score = {0};
+        word.notices.look(q.blend(), q.asked);
+        word.notices.add({q.place}, score);
+        notice = score[0];
     }
 };
 
@@ -104,6 +109,7 @@ struct Believed {
 void measure(Session& session, const Question& q, FusionState* head, double* strength) {
     const Evidence& evidence = *session.evidence;
     const Believed believed(q, session.word);
+    strength[STAP_REASON_NOTIFIED] = believed.notice;
     float row[kStatistics], mean[kStatistics], changed[kStatistics];
     evidence.statistics(q.scored, q.place, row);
     if (!head) {
@@ -185,7 +191,11 @@ bool tell_lately(const Question& q, stap_reason& reason) {
     const uint32_t* span = std::find_if(std::begin(kSpans), std::end(kSpans), reached);
     if (span == std::end(kSpans)) return false;
     reason.of = *span;
-    for (size_t age = 0; age < s.ring.size() && event(age).minutes > now - 60.0 * reason.of; ++age) {
+    uint64_t since = 0;  // the step from which on the index is this app's
+    for (const Session::Hiding& hiding : s.hidings)
+        if (hiding.app == held->second) since = hiding.step;
+    for (size_t age = 0;
+         age < s.ring.size() && s.steps - 1 - age >= since && event(age).minutes > now - 60.0 * reason.of; ++age) {
         if (event(age).app != held->second) continue;
         reason.count += event(age).action == STAP_OPEN;
         if (event(age).recycled) break;  // before that, it was another app's index
@@ -208,6 +218,12 @@ bool tell_waking(const Question& q, stap_reason& reason) {
     return q.paused() && are_many(reason);
 }
 
+bool tell_notified(const Question& q, stap_reason& reason) {
+    for (const Notices::App& app : q.session.word.notices.apps)
+        if (app.name == q.app().name) reason.count = uint32_t(std::max(0.0, q.asked.seen - app.minutes));
+    return true;
+}
+
 bool tell(const Question& q, stap_reason& reason) {
     switch (reason.kind) {
         case STAP_REASON_AGAIN: return tell_again(q, reason);
@@ -217,6 +233,7 @@ bool tell(const Question& q, stap_reason& reason) {
         case STAP_REASON_LATELY: return tell_lately(q, reason);
         case STAP_REASON_OFTEN: return tell_often(q, reason);
         case STAP_REASON_WAKING: return tell_waking(q, reason);
+        case STAP_REASON_NOTIFIED: return tell_notified(q, reason);
         default: return false;
     }
 }
@@ -257,8 +274,8 @@ size_t session_why(Session& s, std::string_view app, const Asked& asked, size_t 
     measure(s, question, head, strength);
 
     std::vector<stap_reason> found;
-    for (const stap_reason_kind kind : kGroups) {
-        stap_reason reason = {kind, float(strength[kind]), 0, 0, -1, nullptr, 0};
+    for (int kind = 0; kind < STAP_REASON_KINDS; ++kind) {
+        stap_reason reason = {stap_reason_kind(kind), float(strength[kind]), 0, 0, -1, nullptr, 0};
         if (strength[kind] >= kLeastStrength && tell(question, reason)) found.push_back(reason);
     }
     std::stable_sort(found.begin(), found.end(),

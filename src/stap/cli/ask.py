@@ -10,14 +10,14 @@ import typer
 
 from stap import __version__, evaluate, registry, sources, terminal, usage
 from stap.cli import charts, tables
-from stap.cli.options import Json, Logs, Model, Name, Names, Ranker, Reader, reads_logs, write_json
+from stap.cli.options import Json, Logs, Model, Name, Names, NoNotifications, Ranker, Reader, reads_logs, write_json
 from stap.demo.person import LOG as DEMO_LOG
 from stap.demo.replay import frames
 from stap.describe.person import day
 from stap.errors import BadInput
 from stap.events import WHENEVER, Corpus, Moment, clock, from_table, moment
 from stap.files import named
-from stap.predictors.base import ForeseesUnseen, SaysWhy, fresh
+from stap.predictors.base import ForeseesUnseen, SaysWhy, TakesNotices, fresh
 from stap.weights import model_file, shipped
 from stap.why import Reason, sentence
 from stap.windows import VOCABULARY
@@ -46,6 +46,7 @@ def evaluate_(
         bool, typer.Option("--longer-context", help="Let it be longer than the model was trained for.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="What phi is drawn from, with the user.")] = 0,
+    no_notifications: NoNotifications = False,
     by_user: Annotated[bool, typer.Option("--by-user", help="Print HR@1 of every user too.")] = False,
     json: Json = None,
 ) -> None:
@@ -62,11 +63,11 @@ def evaluate_(
     if context is not None and protocol != "paper":
         raise BadInput("--context", "only the paper protocol has windows", "add --protocol paper, or leave it out")
     terms = evaluate.Terms.of(makers.values(), context, longer_context)
-    corpus = read.launches(logs) if protocol == "launch" else read.people(logs)
+    corpus, posted = read.with_notices(logs) if protocol == "launch" else (read.people(logs), {})
     if protocol == "paper":
         _say_terms(corpus, terms, context is not None, "stap" in makers)
     with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
-        result = evaluate.run(corpus, makers, protocol, terms, tick)
+        result = evaluate.run(corpus, makers, protocol, terms, tick, {} if no_notifications else posted)
     terminal.out.print(tables.evaluation(result))
     if by_user:
         terminal.out.print("", tables.by_user(result))
@@ -106,7 +107,7 @@ def predict(
     Example: `stap predict my.parquet -k 3 --at "2025-03-03 08:00"`
     """
     maker, asked_at = registry.maker(predictor, model), _moment(at)
-    everything = read.launches(logs)
+    everything, posted = read.with_notices(logs)
     if len(everything.users) > 1:
         choose = f"choose one with --user ({usage.some(everything.users)})"
         raise BadInput(", ".join(logs), "several users in it", choose)
@@ -119,8 +120,9 @@ def predict(
     asked = fresh(maker, corpus.users[0])
     if why and not isinstance(asked, SaysWhy):
         raise BadInput("--why", f"{predictor} gives no reasons", "leave out --why, or --predictor")
+    given = posted.get(corpus.users[0], []) if isinstance(asked, TakesNotices) else []
     with terminal.progress("replaying", len(corpus.app)) as tick:
-        ranked = evaluate.rank_now(corpus, asked, k, asked_at, tick)
+        ranked = evaluate.rank_now(corpus, asked, k, asked_at, tick, given)
     reasons = [asked.why(app, asked_at) for app, _ in ranked] if why and isinstance(asked, SaysWhy) else None
     unseen = asked.unseen(asked_at) if isinstance(asked, ForeseesUnseen) else None
     when = None if asked_at.whenever else clock(asked_at.minutes)
@@ -129,6 +131,7 @@ def predict(
             "after": {"app": closed, "action": "close", "time": ended.isoformat()},
             "at": when and when.isoformat(),
             "replayed": len(corpus.app),
+            "notifications": len(given),
             "ranking": [
                 {"app": name, "probability": probability} | ({"why": _listed(reasons[place])} if reasons else {})
                 for place, (name, probability) in enumerate(ranked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +11,10 @@ import typer
 
 from stap import __version__, registry, terminal
 from stap.cli import tables
-from stap.cli.options import Json, Logs, Model, Names, Ranker, Reader, load, reads_logs, write_json
+from stap.cli.options import Json, Logs, Model, Names, NoNotifications, Ranker, Reader, load, reads_logs, write_json
 from stap.errors import BadInput
 from stap.events import Corpus
+from stap.notices import Notice
 from stap.studies import launch as by_launch
 from stap.studies import launch_curve
 from stap.studies import loggers as by_logger
@@ -110,6 +112,7 @@ def launch(
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="PNG", help="Draw how likely the same app comes again.")
     ] = None,
+    no_notifications: NoNotifications = False,
     jobs: Jobs = 2,
     json: Json = None,
 ) -> None:
@@ -118,7 +121,17 @@ def launch(
     Example: `stap study launch --data phones.parquet --runs runs/fold1 --runs runs/fold2`,
     `stap study launch --zero-shot others.parquet --model model.safetensors --figure again.png`
     """
-    groups = _groups("launch", read.launches, data, runs, zero_shot, model)
+    notices: dict[str, list[Notice]] = {}
+
+    def launches(logs: list[str]) -> Corpus:
+        corpus, posted = read.with_notices(logs)
+        notices.update({} if no_notifications else posted)
+        return corpus
+
+    groups = {
+        title: [replace(group, posted=notices) for group in members]
+        for title, members in _groups("launch", launches, data, runs, zero_shot, model).items()
+    }
     names = predictors.split(",") if predictors else registry.USUAL["launch"]
     results = {title: by_launch.run(members, names, jobs) for title, members in groups.items()}
     for title, figures in results.items():

@@ -17,10 +17,14 @@ from stap import registry, sources, terminal, usage
 from stap.errors import extra
 from stap.events import Corpus, from_table, merged
 from stap.files import replacing
+from stap.notices import Notice, notices
 from stap.predictors import CLASSICAL
 
 Logs = Annotated[list[str], typer.Argument(metavar="LOG", help="Any log that `import` reads; - is standard input.")]
 Data = Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")]
+NoNotifications = Annotated[
+    bool, typer.Option("--no-notifications", help="Leave them out where a log has some (launch).")
+]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
 Names = Annotated[str | None, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(registry.NAMES)}.")]
 Name = Annotated[str, typer.Option("--predictor", help=f"One of {', '.join((*CLASSICAL, 'stap'))}.")]
@@ -67,7 +71,12 @@ class Reader:
         return merged(self(logs, merge_gap=None).table)
 
     def launches(self, logs: Sequence[str]) -> Corpus:
-        return from_table(self(logs).table)
+        return self.with_notices(logs)[0]
+
+    def with_notices(self, logs: Sequence[str], **how: Any) -> tuple[Corpus, dict[str, list[Notice]]]:
+        """Launches, and each user's notifications."""
+        made = self(logs, **how)
+        return from_table(made.table), notices(made.notifications)
 
 
 def _reader(

@@ -197,8 +197,9 @@ def comparison(summary: dict[str, Any]) -> Grid:
     rows = [
         (
             row["statistic"],
-            *(f"{value:,.{0 if abs(value) >= 1000 else 1}f}" for value in (*row["real"], *row["prior"])),
-            f"{row['inside']:.0f} %",
+            *(["-"] * 3 if not row["real"] else map(_figure, row["real"])),
+            *map(_figure, row["prior"]),
+            f"{row['inside']:.0f} %" if row["real"] else "-",
         )
         for row in summary["statistics"]
     ]
@@ -210,6 +211,10 @@ def comparison(summary: dict[str, Any]) -> Grid:
         f"99 %. All statistics at once: {summary['typical']:.0f} % of the real are no lonelier among the synthetic "
         "people than 99 % of those are.",
     )
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.{0 if abs(value) >= 1000 else 1}f}"
 
 
 def proof(figures: Any) -> Grid:

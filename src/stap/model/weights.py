@@ -1,7 +1,8 @@
 """Model files: safetensors, with the config as JSON in the header's metadata. Only `load` and `save` need torch.
 
 The header is held against the config before any tensor is allocated: names, shapes and dtypes must be exactly what the
-config says. That tensors do not overlap and fill the file is checked by safetensors itself.
+config says. That tensors do not overlap and fill the file is checked by safetensors itself, that it is what was written
+by its hashes, where it has any (`seal`).
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
+from stap import seal
 from stap.errors import BadInput
-from stap.files import replacing
+from stap.files import regular, replacing
 from stap.model.config import REMEDY, ModelConfig
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ Array = NDArray[Any]
 MODEL, CHECKPOINT = "stap-model", "stap-checkpoint"  # metadata["format"]
 DTYPES = ("F32", "F16")
 WHOLE, SCALE = "I8", ".scale"  # whole numbers -127..127, and the tensor that says what they are to be multiplied with
+LARGEST_WHOLE = 127
 _LARGE = ("attention.qkv.weight", "attention.out.weight", "feedforward.gate_up.weight", "feedforward.down.weight")
 
 
@@ -57,7 +60,7 @@ class Header:
 def read_header(path: Path) -> Header:
     """The header of a safetensors file; a file that lies about its tensors is refused."""
     try:
-        with open(path, "rb"), safe_open(path, "numpy") as file:  # the first for the system's own words if it cannot
+        with open(regular(path), "rb"), safe_open(path, "numpy") as file:  # the first for the system's own words
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
             tensors = {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
             return Header(file.metadata() or {}, tensors)
@@ -109,11 +112,26 @@ def load(path: Path) -> Transformer:
     return model.eval()
 
 
+def stored(path: Path) -> dict[str, Array]:
+    """The tensors of a file whose header was checked, as they are stored: what was written, and possible."""
+    seal.check(path)
+    tensors: dict[str, Array] = load_file(path)
+    scales = {name + SCALE for name, tensor in tensors.items() if tensor.dtype == np.int8}
+    for name, tensor in tensors.items():
+        if tensor.dtype == np.int8:
+            fine = bool((tensor >= -LARGEST_WHOLE).all())
+        else:
+            fine = bool(np.isfinite(tensor).all()) and not (name in scales and (tensor <= 0).any())
+        if not fine:
+            raise BadInput(str(path), f"tensor {name!r} holds a value that no weight can have", REMEDY)
+    return tensors
+
+
 def floats(path: Path, config: ModelConfig) -> dict[str, NDArray[np.float32]]:
     """A checked file's tensors in float32, whatever they are stored in."""
-    stored = load_file(path)
-    scaled = {name: stored[name + SCALE][:, None] for name in config.tensors() if name + SCALE in stored}
-    return {name: stored[name].astype(np.float32) * scaled.get(name, np.float32(1)) for name in config.tensors()}
+    tensors = stored(path)
+    scaled = {name: tensors[name + SCALE][:, None] for name in config.tensors() if name + SCALE in tensors}
+    return {name: tensors[name].astype(np.float32) * scaled.get(name, np.float32(1)) for name in config.tensors()}
 
 
 def save(model: Transformer, path: Path) -> None:
@@ -126,10 +144,10 @@ def write_model(tensors: Mapping[str, Tensor | Array], config: ModelConfig, path
 
 
 def write(tensors: Mapping[str, Tensor | Array], metadata: dict[str, str], path: Path) -> None:
-    """A safetensors file, beside and renamed."""
+    """A sealed safetensors file, beside and renamed."""
     arrays = {
         name: np.asarray(tensor if isinstance(tensor, np.ndarray) else tensor.detach().cpu().numpy(), order="C")
         for name, tensor in tensors.items()
     }
     with replacing(path) as draft:
-        save_file(arrays, draft, metadata)
+        draft.write_bytes(seal.sealed(arrays, metadata))

@@ -54,6 +54,17 @@ class Returns:
         for key in (app, *self._keys(app, length, hour)):
             _count(self._finer.setdefault(key, [0.0, 0.0]), returned, OWN_FADE)
 
+    def forget(self, app: int) -> None:
+        """Codes behind it move up."""
+        finer = dict[Hashable, list[float]]()
+        for key, count in self._finer.items():
+            code, *rest = key if isinstance(key, tuple) else (key,)
+            if "hour" in rest:
+                finer[key] = count
+            elif code != app:
+                finer[(code - (code > app), *rest) if rest else code - (code > app)] = count
+        self._finer = finer
+
     def _inputs(self, app: int, length: int, hour: float) -> Floats:
         """Log odds of the person's habit, and what the app, the app after such a pause, and the hour add to it."""
         by_app, by_app_and_pause, by_hour = (self._finer.get(key) for key in self._keys(app, length, hour))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from stap.events import Event, Moment, Ranking
+from stap.notices import Notice
 from stap.why import Reason
 
 
@@ -50,6 +51,13 @@ class Trained(Protocol):
     def sizes(self) -> tuple[int, int]:
         """V and L: with so many virtual indices, in windows of so many events."""
         ...
+
+
+@runtime_checkable
+class TakesNotices(Protocol):
+    """A predictor that knows what to make of notifications; they come in the order of time, between the events."""
+
+    def notified(self, notice: Notice) -> None: ...
 
 
 @runtime_checkable

@@ -53,6 +53,15 @@ class Blend(Ppm):
             self._hour = event.hour
             self._outdate()
 
+    def _forget(self, code: int) -> None:
+        if code == self.current:
+            self._stay = None
+        self._stays.forget(code, lambda cue: slice(0, 1))
+        self._hours.forget(code)
+        self._clock_frequency.forget(code)
+        self._sequence = None
+        super()._forget(code)
+
     def _experts(self) -> Floats:
         if self._sequence is None:
             self._sequence = super()._experts()

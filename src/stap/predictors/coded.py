@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -26,13 +27,13 @@ class Coded(ABC):
         self._probability: Floats | None = None  # of every app; None when an event has outdated it
         self._best: list[int] | None = None  # codes by probability
         self._returns = Returns()
-        self._left = 0.0  # minutes of the current app's last event
+        self.left = 0.0  # minutes of the current app's last event
         self._closed = False
 
     def observe(self, event: Event) -> None:
         if event.action != OPEN:
             if self.names and event.app == self.names[self.current]:
-                self._left, self._closed = max(self._left, event.minutes), True
+                self.left, self._closed = max(self.left, event.minutes), True
             self._close(event)
             return
         code = self._codes.get(event.app, len(self.names))
@@ -47,7 +48,7 @@ class Coded(ABC):
                 self.names.append(event.app)
             self.current = code
             self._outdate()
-        self._left, self._closed = event.minutes, False
+        self.left, self._closed = event.minutes, False
 
     def rank(self, k: int, at: Moment | None = None) -> Ranking:
         if not self.names:
@@ -89,11 +90,14 @@ class Coded(ABC):
         same = self.current != NOBODY and event.app == self.names[self.current]
         return not same or self._closed or self._pause(event.minutes) > AT_ONCE
 
+    def in_front(self, app: str) -> bool:
+        return self.current != NOBODY and app == self.names[self.current] and not self._closed
+
     def paused(self, at: Moment) -> bool:
         return not at.whenever and self._pause(at.minutes) > AT_ONCE
 
     def _pause(self, minutes: float) -> float:
-        return max(0.0, minutes - self._left)
+        return max(0.0, minutes - self.left)
 
     def _outdate(self) -> None:
         self._probability = self._best = None
@@ -115,3 +119,8 @@ class Coded(ABC):
     def _predict_at(self, at: Moment) -> Floats:
         """The same as of a later moment: no other, for those who look at the sequence alone."""
         return self.probability()
+
+
+def shifted(codes: Iterable[int], gone: int) -> list[int]:
+    """Without a code that is gone; those behind it move up."""
+    return [code - (code > gone) for code in codes if code != gone]

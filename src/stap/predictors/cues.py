@@ -5,6 +5,8 @@ A cue is what held when an app was opened: the latest apps, how long the last on
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from stap.events import Floats
 
 Cue = tuple[int, ...]
@@ -34,6 +36,12 @@ class Successors:
         self.total += self.unit
         if len(self.weights) > SUCCESSORS or self.unit > _HUGE:
             self._shrink()
+
+    def forget(self, code: int) -> None:
+        if code in self.weights:
+            del self.weights[code]
+            self.total = sum(self.weights.values())
+        self.weights = {app - (app > code): weight for app, weight in self.weights.items()}
 
     def _shrink(self) -> None:
         kept = sorted(self.weights.items(), key=lambda item: -item[1])
@@ -65,6 +73,19 @@ class Cues:
                 self._young, self._old = {}, self._young
             successors = self._young[cue] = self._old.pop(cue) if cue in self._old else Successors()
         successors.add(code, self._fade)
+
+    def forget(self, code: int, apps_in: Callable[[Cue], slice]) -> None:
+        """As a successor and in cues, `apps_in` which it is told where codes stand; those behind move up."""
+        for generation in (self._young, self._old):
+            kept = dict[Cue, Successors]()
+            for cue, successors in generation.items():
+                apps = cue[apps_in(cue)]
+                successors.forget(code)
+                if code not in apps and successors.weights:
+                    at = apps_in(cue).start or 0
+                    kept[(*cue[:at], *(app - (app > code) for app in apps), *cue[at + len(apps) :])] = successors
+            generation.clear()
+            generation.update(kept)
 
     def find(self, cue: Cue) -> Successors | None:
         return self._young.get(cue) or self._old.get(cue)

@@ -20,6 +20,9 @@ class Fading:
         self._counts *= left[:, None]
         self._counts[:, code] += 1.0
 
+    def forget(self, code: int) -> None:
+        self._counts = np.pad(np.delete(self._counts, code, axis=1), ((0, 0), (0, 1)))
+
     def counts(self, apps: int) -> Floats:
         """(rates, apps)"""
         return self._counts[:, :apps]

@@ -18,6 +18,7 @@ from stap import _engine
 from stap.errors import BadInput
 from stap.events import Event, Moment, Ranking
 from stap.evidence import COMPARED, MOMENT, STATISTICS
+from stap.files import read_bytes
 from stap.predictors.trees import rewrite
 
 FEATURES = tuple(
@@ -38,13 +39,7 @@ def features(
 
 def load(path: Path) -> Callable[[], Gbdt]:
     """The ranker in a file: a fresh predictor at every call, one copy of the trees."""
-    try:
-        with open(path, "rb") as file:
-            raw = file.read(LARGEST + 1)
-    except OSError as error:
-        raise BadInput(str(path), f"cannot read it ({error.strerror})", "check the path") from None
-    if len(raw) > LARGEST:
-        raise BadInput(str(path), f"more than {LARGEST >> 20} MB", _REMEDY)
+    raw = read_bytes(path, LARGEST)
     try:
         model = rewrite(raw.decode("ascii"), FEATURES)
         trees = lightgbm.Booster(model_str=model)

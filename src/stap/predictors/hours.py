@@ -28,6 +28,10 @@ class Hours:
         self._density[:, code] += near * (24.0 / near.sum())
         self._usages[code] += 1.0
 
+    def forget(self, code: int) -> None:
+        self._density = np.pad(np.delete(self._density, code, axis=1), ((0, 0), (0, 1)))
+        self._usages = np.pad(np.delete(self._usages, code), (0, 1))
+
     def lift(self, apps: int, hour: float) -> Floats:
         """(apps,) how many times as often as on average over the day each is used around this hour."""
         lift: Floats = (self._density[int(hour) % 24, :apps] + EVEN) / (self._usages[:apps] + EVEN)

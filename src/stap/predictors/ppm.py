@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from stap.events import Event, Floats
-from stap.predictors.coded import Coded
+from stap.predictors.coded import NOBODY, Coded, shifted
 from stap.predictors.cues import Cues
 from stap.predictors.fading import Fading
 from stap.predictors.mixer import PLACES, Mixer
@@ -49,6 +49,26 @@ class Ppm(Coded):
             self._cues.add(self._past[start:], code)
         self._frequency.add(code, LEFT)
         self._past = (*self._past, code)[-ORDERS:]
+
+    def forget(self, app: str) -> None:
+        """One that was opened: what is left is as if it had never been, and codes behind it move up.
+
+        If it was the current one, the one before it is.
+        """
+        gone = self._codes[app]
+        del self.names[gone]
+        self._codes = {name: code for code, name in enumerate(self.names)}
+        self._closed |= gone == self.current
+        self._forget(gone)
+        self.current = self._latest[0] if self._latest else NOBODY
+        self._outdate()
+
+    def _forget(self, code: int) -> None:
+        self._returns.forget(code)
+        self._cues.forget(code, lambda cue: slice(0, len(cue)))
+        self._frequency.forget(code)
+        self._latest = shifted(self._latest, code)
+        self._past = tuple(shifted(self._past, code)) or tuple(self._latest[:1])
 
     def _predict(self) -> Floats:
         if len(self.names) == 1:

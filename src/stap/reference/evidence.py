@@ -13,53 +13,25 @@ This is the definition, written to be read. Training and the engine use the same
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stap.events import AT_ONCE, OPEN, Event, Floats, Moment
-from stap.evidence import CUES, EXPERTS, LAUNCH_CUES, MINUTE_HALF_LIVES, RANKS, STATISTICS, USAGE_HALF_LIVES
+from stap.events import AT_ONCE, OPEN, Event, Moment
+from stap.evidence import CUES, EXPERTS, LAUNCH_CUES, MINUTE_HALF_LIVES, MOMENT, RANKS, STATISTICS, USAGE_HALF_LIVES
 from stap.predictors.again import length_of, log_odds
 from stap.predictors.blend import Blend
+from stap.predictors.coded import NOBODY, shifted
 from stap.predictors.cues import Cue, Cues
+from stap.predictors.ppm import ORDERS
 from stap.reference.launches import ANY, Launches
+from stap.reference.remembered import App, Outlook
 
 SESSION_GAP = 5.0  # minutes without an app that end a session
 RECENT_FADE, RANK_FADE, RANK_AFTER_FADE = 0.85, 0.995, 0.99
 MOST_SURPRISE = 10.0
 TINY = 1e-4  # of a share whose logarithm is taken
 LONGEST = 5  # apps in the longest cue
-
-
-@dataclass
-class App:
-    """What is remembered of one app."""
-
-    count: int = 0
-    first_usage: int = 0
-    last_usage: int = 0
-    opened: float = 0.0  # minutes of its last open
-    clock: float = 0.0  # of its last open
-    by_usage: list[float] = field(default_factory=lambda: [0.0] * len(USAGE_HALF_LIVES))  # as of its last open
-    by_minute: list[float] = field(default_factory=lambda: [0.0] * len(MINUTE_HALF_LIVES))
-    session: int = 0
-    in_session: int = 0
-    starts: int = 0  # sessions it began
-    log_minutes: float = 0.0  # sum of the logarithms of its stays
-    log_gap_minutes: float = 0.0  # sums over its returns
-    log_gap_usages: float = 0.0
-
-
-class Outlook(NamedTuple):
-    """What depends on when it is asked."""
-
-    probability: Floats  # (apps,) the blend's
-    experts: Floats  # (experts, apps) the blend's
-    hour: float
-    seen: float  # minutes up to which nothing is missed
-    again: float  # log odds that the current app comes again; 0 where it cannot
 
 
 class Evidence(Blend):
@@ -139,7 +111,7 @@ class Evidence(Blend):
 
     def _keys(self, hour: float, at: Moment | None) -> list[Cue | None]:
         """The cue of each kind that holds, in the order of CUES and LAUNCH_CUES; None where nothing is known."""
-        past = self._longer
+        past = self._longer or (NOBODY,)
         pause = None if at is None or at.whenever else length_of(self._pause(at.minutes))
         return [
             (0, *past) if len(past) == LONGEST else None,
@@ -175,9 +147,24 @@ class Evidence(Blend):
             self._seen = max(event.minutes, self._opened)
         super()._close(event)
 
+    def _forget(self, code: int) -> None:
+        if code == self.current:
+            self._stayed = True
+        del self.apps[code]
+        for table in (self._others, self._recent):
+            table.forget(code, _apps_in)
+        self._launches.forget(code)
+        super()._forget(code)
+        self._longer = tuple(shifted(self._longer, code)) or tuple(self._latest[:1])
+        self._past = self._longer[-ORDERS:]
+
     def recency(self, code: int) -> int:
         """0: the current app, 1: the one before, ..."""
         return self._latest.index(code)
+
+    def seen(self, at: Moment) -> float:
+        """Minutes up to which nothing is missed, when asked at a moment."""
+        return self._seen if at.whenever else max(self._seen, at.minutes)
 
     def _outlook(self, at: Moment | None) -> Outlook:
         """As of the last event, or of a moment after it."""
@@ -185,7 +172,7 @@ class Evidence(Blend):
         if at is None or at.whenever:
             probability = self.probability() if at is None else self.launch(at)
             return Outlook(probability, self._experts(), self._hour, self._seen, again)
-        return Outlook(self.launch(at), self._experts_at(at), at.hour, max(self._seen, at.minutes), again)
+        return Outlook(self.launch(at), self._experts_at(at), at.hour, self.seen(at), again)
 
     def statistics(self, at: Moment | None = None) -> NDArray[np.float64]:
         """(apps, STATISTICS)"""
@@ -253,6 +240,8 @@ class Evidence(Blend):
 
     def moment(self, at: Moment | None = None) -> NDArray[np.float64]:
         """(MOMENT,)"""
+        if not self.names:
+            return np.zeros(len(MOMENT))
         now = self._outlook(at)
         positive = now.probability[now.probability > 0.0]
         angle = now.hour * math.pi / 12.0
@@ -289,6 +278,11 @@ class Evidence(Blend):
                 math.log(self._last_pause + 0.1),
             ]
         )
+
+
+def _apps_in(cue: Cue) -> slice:
+    """Where a cue of `_keys` has its apps."""
+    return slice(1, {0: len(cue), 6: 1}.get(cue[0], 2))
 
 
 def _log(share: float) -> float:

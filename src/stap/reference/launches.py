@@ -49,6 +49,13 @@ class Launches:
             self._ranks[counted] *= RANK_FADE
             self._ranks[counted, min(rank, RANKS - 1)] += 1.0
 
+    def forget(self, code: int) -> None:
+        """The app is gone; those behind it move up."""
+        for counts in (self._last, self._counts, self._waking):
+            moved = {other - (other > code): kept for other, kept in counts.items() if other != code}
+            counts.clear()
+            counts.update(moved)  # type: ignore[arg-type]
+
     def shares(self, code: int) -> list[float]:
         """Of the latest launches, by half-life."""
         age = self.launches - self._last[code]

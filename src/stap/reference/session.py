@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from stap.errors import BadInput
-from stap.events import OPEN, WHENEVER, Corpus, Event, Moment, Ranking
+from stap.events import OPEN, WHENEVER, Corpus, Event, Floats, Moment, Ranking
 from stap.evidence import CANDIDATES
 from stap.model import weights
 from stap.model.config import ModelConfig
 from stap.model.fusion import LEAST
 from stap.model.score import ranks
 from stap.model.transformer import Cache, Transformer
+from stap.notices import Notice
 from stap.phi import UNUSED, OnlinePhi, seed_of
 from stap.reference.evidence import Evidence
 from stap.reference.iswi import plan
 from stap.reference.last_word import LastWord
+from stap.reference.notices import Told
 from stap.terminal import Tick
 from stap.windows import Windows
 
@@ -110,10 +112,17 @@ class Stap:
         self._active = 0
         self._full: int | None = None  # to be cleared before the next event
         self._word = LastWord()
+        self._front: int | None = None  # the index of the app that was opened, until it is closed
+        self._orphaned = False  # the app in front was forgotten: its close will be nobody's
 
     def observe(self, event: Event) -> None:
+        if event.action == OPEN:
+            self._orphaned = False
+        elif self._orphaned and self._phi.get(event.app) is None:
+            return
         if self._evidence is not None and event.action == OPEN:
             self._learn_launch(self._evidence, event)
+            self._word.notices.opened(event.app)
         if self._full is not None:
             self._inferences[self._full].clear()
         step = plan(self._steps, self._half)
@@ -122,12 +131,30 @@ class Stap:
             for inference in self._inferences:
                 inference.forget(index)
         self._used[index] = True
+        self._front = index if event.action == OPEN else None
         if self._evidence is not None:
             self._evidence.observe(event)
             self._moment = self._evidence.moment().astype(np.float32)
         for number in step.receives:
             self._inferences[number].receive(index, event, self._moment)
         self._steps, self._active, self._full = self._steps + 1, step.predicts, step.clears
+
+    def notified(self, notice: Notice) -> None:
+        """Of the app in front it is no news."""
+        if self._evidence is not None and not self._evidence.in_front(notice.app):
+            self._word.notices.notified(notice)
+
+    def forget(self, app: str) -> None:
+        """One that was opened or notified. What followed its events has seen them, what comes will not."""
+        index = self._phi.get(app)
+        if index is not None:
+            self._orphaned |= self._front == index
+            self._used[self._phi.forget(app)] = False
+            for inference in self._inferences:
+                inference.forget(index)
+        if self._evidence is not None and app in self._evidence.names:
+            self._evidence.forget(app)
+        self._word.notices.forget(app)
 
     def rank(self, k: int, at: Moment | None = None) -> Ranking:
         """Softmax over V, restricted to the indices that phi uses, mapped back to names; or the evidence head's."""
@@ -155,10 +182,11 @@ class Stap:
 
     def _answer(self, evidence: Evidence, hidden: Tensor, logits: Tensor, at: Moment | None) -> tuple[Ranking, float]:
         """Every app that may come with its probability, best first; and that of a first-ever app."""
+        if not evidence.names:
+            return [], 1.0
         order, share, unseen = self._fuse(evidence, hidden, logits, at)
         if at is not None:
-            blend, rank = evidence.launch(at)[order], np.array([evidence.recency(code) for code in order], float)
-            share = (1.0 - unseen) * self._word.correct(share / (1.0 - unseen), blend, rank, evidence.paused(at))
+            share = (1.0 - unseen) * self._word.correct(share / (1.0 - unseen), *self._beside(evidence, order, at))
         best = np.argsort(-share, kind="stable")
         return [(evidence.names[order[place]], float(share[place])) for place in best], unseen
 
@@ -180,9 +208,14 @@ class Stap:
         with torch.inference_mode():
             hidden = self._inferences[self._active].predict()
             order, share, unseen = self._fuse(evidence, hidden, self._model.head(hidden), at)
-        blend, rank = evidence.launch(at)[order], np.array([evidence.recency(code) for code in order], float)
         chosen = order.index(evidence.names.index(event.app))
-        self._word.learn(share / (1.0 - unseen), blend, rank, evidence.paused(at), chosen)
+        self._word.learn(share / (1.0 - unseen), *self._beside(evidence, order, at), chosen)
+
+    def _beside(self, evidence: Evidence, order: list[int], at: Moment) -> tuple[Floats, Floats, bool, Told]:
+        """What the last word knows of the candidates besides the model's shares."""
+        rank = np.array([evidence.recency(code) for code in order], float)
+        told = self._word.notices.look([evidence.names[code] for code in order], evidence.seen(at), evidence.left)
+        return evidence.launch(at)[order], rank, evidence.paused(at), told
 
     def _fuse(
         self, evidence: Evidence, hidden: Tensor, logits: Tensor, at: Moment | None

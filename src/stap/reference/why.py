@@ -73,8 +73,14 @@ class TellingStap(Stap):
         self._latest: deque[Event] = deque(maxlen=model.config.context)
 
     def observe(self, event: Event) -> None:
+        steps = self._steps
         super().observe(event)
-        self._latest.append(event)
+        if self._steps > steps:
+            self._latest.append(event)
+
+    def forget(self, app: str) -> None:
+        super().forget(app)
+        self._latest = deque((e._replace(app="") if e.app == app else e for e in self._latest), self._latest.maxlen)
 
     def why(self, app: str, at: Moment | None = None, k: int = 3) -> list[Reason]:
         evidence = self._evidence
@@ -85,6 +91,7 @@ class TellingStap(Stap):
             return []
         strength = self._strength(evidence, code, at)
         found = [self._told(evidence, code, at, kind, strength[kind]) for kind in MEANING]
+        found.append(self._notified(evidence, code, at))
         reasons = [reason for reason in found if reason is not None and reason.strength >= LEAST_STRENGTH]
         return sorted(reasons, key=lambda reason: -reason.strength)[:k]
 
@@ -183,6 +190,17 @@ class TellingStap(Stap):
                 times = _whole(evidence._launches.waking_share(code) * of)
                 return Reason("waking", strength, times, of) if pause > AT_ONCE and _are_many(times, of) else None
         return None
+
+    def _notified(self, evidence: Evidence, code: int, at: Moment | None) -> Reason | None:
+        """What the app's notification adds to its score in the last word."""
+        if at is None:
+            return None
+        now = evidence.seen(at)
+        told = self._word.notices.look(evidence.names, now, evidence.left)
+        app = told.apps[code]
+        if app is None:
+            return None
+        return Reason("notified", float(self._word.notices.score(told)[code]), int(max(0.0, now - app.minutes)))
 
     def _lately(self, app: str, asked: Moment, strength: float) -> Reason | None:
         """Opens in the last day, or in as many hours as the latest events reach back."""

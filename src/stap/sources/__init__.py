@@ -15,10 +15,12 @@ import polars as pl
 
 from stap import usage
 from stap.errors import BadInput
+from stap.files import as_path
 from stap.sources.formats import activitywatch, app_usage, aware, dumpsys, lsapp, plain, tsinghua, ubiqlog
 from stap.sources.people import Part, gather, trail
 from stap.sources.reading.base import Log, Options, Records, Source
 from stap.sources.reading.opening import open_logs
+from stap.sources.reading.scratch import Scratch
 from stap.sources.reading.system import is_system, set_aside, system_kind
 from stap.sources.reading.text import clean
 
@@ -63,9 +65,14 @@ def read(paths: Sequence[str | Path], options: Options = Options()) -> Imported:
     """Any logs, of one format or several, as one usage table. Raises BadInput for what a person has to mend."""
     if options.format is not None and options.format not in SOURCES:
         raise BadInput(f"--format {options.format}", "no such format", f"use one of {', '.join(FORMATS)}")
+    if not paths:
+        raise BadInput("logs", "none is named", "name a file, a folder, or -")
+    if options.merge_gap is not None and not 0 <= options.merge_gap <= LONGEST_GAP:
+        raise BadInput("merge_gap", f"{options.merge_gap} is no number of seconds", "give seconds, e.g. 60, or None")
+    paths = [as_path(path) for path in paths]
     where = ", ".join(str(path) for path in paths)
     with tempfile.TemporaryDirectory(prefix="stap-") as scratch:
-        parts, notes = _read_parts(paths, Path(scratch), options)
+        parts, notes = _read_parts(paths, Scratch(Path(scratch)), options)
         gathered = gather(parts, options)
     records = usage.in_front(gathered.records) if options.in_front else gathered.records
     table = usage.merge(records) if options.merge_gap is None else usage.launches(records, options.merge_gap)
@@ -87,7 +94,7 @@ def _on_instants(records: pl.DataFrame, options: Options) -> list[str]:
     return [who + "one launch, however far apart."] if people else []
 
 
-def _read_parts(paths: Sequence[str | Path], scratch: Path, options: Options) -> tuple[list[Part], list[str]]:
+def _read_parts(paths: Sequence[str | Path], scratch: Scratch, options: Options) -> tuple[list[Part], list[str]]:
     parts: list[Part] = []
     notes: list[str] = []
     strangers: list[str] = []

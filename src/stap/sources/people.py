@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from stap.errors import BadInput
+from stap.errors import BadInput, short
 from stap.sources.reading.base import Log, Options, bare_name
+from stap.sources.reading.text import is_text
 from stap.usage import NOTIFICATIONS, SCHEMA, apps_only, some
 
 Home = tuple[str, ...]  # within which a name is one person: a stem or a format, then the folders above, nearest first
@@ -87,8 +88,8 @@ def _once(tables: Sequence[pl.DataFrame], columns: Iterable[str]) -> tuple[pl.Da
 
 def _join(parts: Sequence[Part], name: str) -> list[pl.Expr]:
     """All logs as one person's."""
-    if not name.strip():
-        raise BadInput("--as", "an empty name", "give the person a name")
+    if not is_text(name) or not name.strip():
+        raise BadInput("--as", f"{short(name)} is no name", "give the person a name")
     users: dict[Home, set[str]] = {}
     for part in parts:
         here = users.setdefault(part.home, set())

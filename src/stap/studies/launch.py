@@ -23,9 +23,9 @@ from stap.studies.people import Group, Note, Witnesses, everywhere, load
 def score(group: Group, name: str) -> tuple[LaunchRanks, Floats]:
     """One predictor at every launch: its ranks, and of those WATCHED (n, 3) what it held likely, as in `Note`."""
     if name not in WATCHED:
-        return launch(group.people, load(group, name)), np.empty((0, 3))
+        return launch(group.people, load(group, name), posted=group.posted), np.empty((0, 3))
     notes: list[Note] = []
-    ranks = launch(group.people, Witnesses(load(group, name), notes))
+    ranks = launch(group.people, Witnesses(load(group, name), notes), posted=group.posted)
     return ranks, np.array(notes).reshape(-1, 3)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -51,10 +51,19 @@ def _pool(parts: Sequence[LaunchRanks]) -> LaunchRanks:
     """Several groups' ranks as those of one."""
     before = accumulate([len(part.users) for part in parts], initial=0)
     moved = [replace(part, user=part.user + first) for part, first in zip(parts, before, strict=False)]
-    arrays = [field.name for field in fields(LaunchRanks) if field.name != "users"]
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in moved])
+
     return LaunchRanks(
         users=tuple(user for part in parts for user in part.users),
-        **{name: np.concatenate([getattr(part, name) for part in moved]) for name in arrays},
+        user=joined("user"),
+        rank=joined("rank"),
+        foreseen=joined("foreseen"),
+        paused=joined("paused"),
+        same=joined("same"),
+        home=joined("home"),
+        notifications=sum(part.notifications for part in parts),
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import starmap
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy as np
 
 from stap import terminal
 from stap.errors import BadInput
-from stap.evaluate import stream
+from stap.evaluate import Posted, stream
 from stap.events import OPEN, Corpus, Event, Floats, Ints, Moment, Ranking
 from stap.predictors import CLASSICAL
 from stap.predictors.base import ForeseesUnseen, Maker, Predictor, fresh
@@ -42,6 +42,7 @@ class Group:
     people: Corpus
     model: Path
     ranker: Path | None
+    posted: Posted = field(default_factory=dict)  # their notifications
 
     @property
     def predictors(self) -> tuple[str, ...]:

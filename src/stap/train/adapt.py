@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from stap.errors import BadInput
@@ -84,8 +83,8 @@ def adapt(path: Path, corpus: Corpus, out: Path, where: str, tick: Tick = quiet)
     _learn(model, settings, Member(0, usages.take(slice(cut)), past), tick)
     proof = _compare(before, _tail(model, settings, person, cut))
     if proof.helps:
-        stored = load_file(path)
-        stored.update({name: parameter.detach() for name, parameter in small_parts(model).items()})
+        stored = weights.stored(path)
+        stored.update({name: parameter.detach().numpy() for name, parameter in small_parts(model).items()})
         weights.write_model(stored, model.config, out)
     return proof
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn import Parameter
 from torch.optim import Optimizer
@@ -19,6 +18,7 @@ from stap.model.transformer import Transformer
 
 MEMORY = {"AdamW": ("exp_avg", "exp_avg_sq"), "Muon": ("momentum_buffer",)}  # a tensor each for every weight it moves
 AVERAGE = "average"
+MOST = 1e15  # of anything that a run counts or sums
 _REMEDY = "start anew in another folder"
 
 
@@ -38,6 +38,17 @@ class Progress:
     seconds: float = 0.0  # of training, over all restarts
     best_loss: float = float("inf")
     best_epoch: int = 0
+
+    def check(self) -> None:
+        """ValueError unless everything has its type and can be."""
+        for field in fields(self):
+            value, kind = getattr(self, field.name), str(field.type)
+            if type(value).__name__ != kind and not (kind == "float" and type(value) is int):
+                raise ValueError(field.name)
+            if kind != "str" and not (0 <= value <= MOST or (field.name == "best_loss" and value == float("inf"))):
+                raise ValueError(field.name)
+        if self.step > self.steps or self.best_epoch > self.epoch:
+            raise ValueError("more done in one epoch than in all")
 
 
 def save(
@@ -61,11 +72,12 @@ def load(
     weights.check(header, {name: tuple(tensor.shape) for name, tensor in expected.items()}, where)
     try:
         progress = Progress(**json.loads(header.metadata["progress"]))
-    except (KeyError, TypeError, ValueError):
+        progress.check()
+    except (KeyError, TypeError, ValueError, RecursionError):
         raise BadInput(where, "its progress is damaged", _REMEDY) from None
     if progress.data != data:
         raise BadInput(where, "the run was started on other data", f"give the same logs, or {_REMEDY}")
-    tensors = load_file(path)
+    tensors = {name: torch.from_numpy(array) for name, array in weights.stored(path).items()}
     model.load_state_dict({name: tensors[name] for name in model.config.tensors()})
     average.update({name: tensors[f"{AVERAGE}.{name}"].to(mean.device) for name, mean in average.items()})
     if progress.steps:

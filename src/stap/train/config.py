@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stap.errors import BadInput
-from stap.files import replacing
+from stap.files import read_bytes, replacing
 from stap.model.config import ModelConfig
+
+LARGEST = 1 << 20  # bytes of a file
 
 
 @dataclass(frozen=True)
@@ -138,10 +140,8 @@ def parse_fold(fold: str) -> tuple[int, int]:
 def read(path: Path, base: TrainConfig | None = None) -> TrainConfig:
     """config.toml -> config; what it leaves out is as in `base`."""
     try:
-        values = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise BadInput(str(path), f"cannot read it ({error.strerror})", "check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        values = tomllib.loads(read_bytes(path, LARGEST).decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # no TOML, no text, a number of 5,000 digits
         raise BadInput(str(path), f"not TOML ({error})", "mend that line") from None
     return changed(base or TrainConfig(), values, str(path))
 

@@ -8,7 +8,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from stap.errors import BadInput, first_line
 from stap.files import replacing
+from stap.train.checkpoint import MOST
+
+NUMBER = (int, float)
+KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("epoch", "context", "steps", "events"), (int,)),
+    **dict.fromkeys(("loss", "seconds"), NUMBER),
+    "validation": (dict,),
+}
 
 
 def append(path: Path, line: dict[str, Any]) -> None:
@@ -17,16 +26,31 @@ def append(path: Path, line: dict[str, Any]) -> None:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The whole lines; one that a kill tore off is left out."""
+    """The whole lines; one that a kill tore off is left out, and a damaged one is named."""
     if not path.exists():
         return []
     lines = []
-    for text in path.read_text().split("\n")[:-1]:
+    for row, text in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
         try:
-            lines.append(json.loads(text))
-        except ValueError:
-            break
+            lines.append(_checked(json.loads(text)))
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            why = f"no line of a run's log ({first_line(error)})"
+            raise BadInput(str(path), why, "take the line out, or start anew in another folder", row) from None
     return lines
+
+
+def _checked(line: dict[str, Any]) -> dict[str, Any]:
+    """Everything that a figure is drawn from has its type and is a number that can be."""
+    for name, kind in KINDS.items():
+        if type(line[name]) not in kind:
+            raise ValueError(f"{name} is {line[name]!r}")
+    numbers = [(name, value) for name, value in line.items() if name != "validation"]
+    for name, value in (*numbers, *line["validation"].items()):
+        if type(value) not in NUMBER or not 0 <= value <= MOST:
+            raise ValueError(f"{name} is {value!r}")
+    if line["validation"] and not {"loss", "HR@1", "HR@5"} <= line["validation"].keys():
+        raise ValueError("validation without its figures")
+    return line
 
 
 def rewind(path: Path, epoch: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stap.errors import BadInput
+from stap.errors import BadInput, short
 from stap.model.config import ModelConfig
 from stap.train import config
 from stap.train.config import Mix, TrainConfig
@@ -116,7 +116,7 @@ def parse_split(text: str | None) -> list[int] | None:
     try:
         return [int(part) for part in text.split(":")]
     except ValueError:
-        raise BadInput("--split", f"{text!r} is not a split", "write 8:2 or 7:1:2") from None
+        raise BadInput("--split", f"{short(text)} is not a split", "write 8:2 or 7:1:2") from None
 
 
 def choose(name: str, file: Path | None, part: str | None, given: Mapping[str, Any]) -> TrainConfig:

@@ -59,7 +59,7 @@ def train(
         settings = SETTINGS | {"seed": seed}
         data = lightgbm.Dataset(matrices, label, feature_name=list(FEATURES), params=settings)
         booster = lightgbm.train(settings, data, trees, callbacks=[lambda _: tick(1)])
-        booster.save_model(draft)
+        draft.write_text(booster.model_to_string())  # it would not say when a disk is full
 
 
 def rows(usages: Usages, rng: Random) -> tuple[NDArray[np.float32], Bools]:

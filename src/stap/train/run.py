@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from stap.errors import BadInput
 from stap.events import Corpus
-from stap.files import replacing
+from stap.files import clear_drafts, replacing
 from stap.model import weights
 from stap.train import checkpoint, config, journal, optimisers, parallel, tasks
 from stap.train.checkpoint import Progress
@@ -129,8 +129,7 @@ def _make_folder(folder: Path, settings: TrainConfig, task: Task) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(str(folder), f"cannot make this folder ({error.strerror})", "choose another --out") from None
-    for left_over in folder.glob(".*.draft"):  # of a killed process
-        left_over.unlink()
+    clear_drafts(folder)
     texts = {USERS: json.dumps(task.people.names(), indent=1) + "\n"} | ({LAUNCH: launch()} if launch() else {})
     for name, text in texts.items():
         with replacing(folder / name) as draft:

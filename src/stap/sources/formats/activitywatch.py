@@ -19,12 +19,14 @@ from stap.errors import BadInput
 from stap.sources.reading.base import Head, Log, Options, Records
 from stap.sources.reading.clock import LATEST, Zone, iso_utc, take_spans, take_time
 from stap.sources.reading.rows import ROW
-from stap.sources.reading.text import clean_document
+from stap.sources.reading.tables import MANY, MEMORY
+from stap.sources.reading.text import clean_document, is_text
 from stap.usage import BETWEEN, TIME
 
 NAME = "activitywatch"
 LARGEST = 256 << 20
 LONGEST = 1e9  # seconds
+COSTS = {"{": 240, "[": 72, ",": 60}  # bytes that Python needs for a part that begins so
 EVENT_SCHEMA = {ROW: pl.Int64(), "app": pl.String(), "time": pl.String(), "seconds": pl.Float64()}
 
 
@@ -51,7 +53,7 @@ def read(log: Log, options: Options) -> Records:
         if away:
             status = pl.concat(_events(log, other, ("status",)) for other in away)
             frame = cut_away(frame, status.filter(pl.col("app") == "afk"))
-        known = isinstance(host, str) and host not in ("", "unknown")
+        known = is_text(host) and host not in ("", "unknown")
         tables.append(frame.with_columns(user=pl.lit(host if known else None, pl.String)))
     frame = pl.concat(tables, how="diagonal")
     length = pl.col("end") - pl.col("start")  # kept as it is: the wall clock may jump back in between
@@ -62,10 +64,14 @@ def read(log: Log, options: Options) -> Records:
 
 def _document(log: Log) -> Any:
     text = clean_document(log, LARGEST)
+    if sum(cost * text.count(mark) for mark, cost in COSTS.items()) > max(MEMORY, MANY * len(text)):
+        raise BadInput(log.name, "JSON of far more parts than an export has", "export it again")
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise BadInput(log.name, f"broken JSON ({error.msg})", "export it again", error.lineno) from None
+    except ValueError:  # an integer of more digits than Python reads
+        raise BadInput(log.name, "a number that no export holds", "export it again") from None
     except RecursionError:
         raise BadInput(log.name, "JSON nested too deep to be an export", "export it again") from None
 
@@ -89,7 +95,7 @@ def _events(log: Log, bucket: dict[str, Any], keys: tuple[str, ...]) -> pl.DataF
         raise BadInput(log.name, f"bucket {bucket.get('id')!r} has no events", "export it again")
     frame = pl.DataFrame(list(_rows(events, keys)), schema=EVENT_SCHEMA, orient="row")
     sieve = log.sieve
-    frame = sieve.reject(frame, pl.col("app") == "", f"an event without {' or '.join(keys)}")
+    frame = sieve.bounded(sieve.reject(frame, pl.col("app") == "", f"an event without {' or '.join(keys)}"), "app")
     frame = take_time(sieve, frame, "time", iso_utc(pl.col("time")))
     frame = sieve.reject(frame, pl.col("seconds").is_null(), "an event without a possible duration")
     span = pl.duration(microseconds=(pl.col("seconds") * 1e6).round().cast(pl.Int64))
@@ -102,10 +108,10 @@ def _rows(events: list[Any], keys: tuple[str, ...]) -> Iterator[tuple[int, str |
         event = event if isinstance(event, dict) else {}
         data = event.get("data")
         data = data if isinstance(data, dict) else {}
-        name = next((data[key] for key in keys if isinstance(data.get(key), str)), None)
+        name = next((data[key] for key in keys if is_text(data.get(key))), None)
         time, seconds = event.get("timestamp"), event.get("duration")
         seconds = float(seconds) if isinstance(seconds, int | float) and abs(seconds) < LONGEST else None
-        yield row, name, time if isinstance(time, str) else None, seconds
+        yield row, name, time if is_text(time) else None, seconds
 
 
 def cut_away(windows: pl.DataFrame, away: pl.DataFrame) -> pl.DataFrame:

@@ -133,12 +133,16 @@ def pseudo_names(frame: pl.DataFrame) -> Pseudo:
     """The names in column `app` that are no app. `duration` is still text here."""
     counts = frame.group_by("app").agg(pl.col("duration").str.contains(r"^0+:0+:0+$").all().alias("instant"))
     instant: dict[str, bool] = dict(counts.rows())
-    shaped = {name: (match["stem"].lower(), match["inner"]) for name in instant if (match := NAMED.match(name))}
+    shaped = {name: (match["stem"].lower(), match["inner"]) for name in instant if (match := _named(name))}
     screens = SCREEN | {stem for stem, inner in shaped.values() if inner.lower() in LOCKS}
     posts = NOTIFICATION | _posts(shaped, instant)
     off = {name for name in instant if name.lower() in screens | BOOT or shaped.get(name, ("",))[0] in screens}
     posted = {name: app for name, (stem, app) in shaped.items() if stem in posts and name not in off}
     return Pseudo(sorted(off), posted, [name for name in instant if name.lower() in HISTORY])
+
+
+def _named(name: str) -> re.Match[str] | None:
+    return NAMED.match(name) if name.endswith((")", "）")) else None  # the other way round it takes its time
 
 
 def _posts(shaped: dict[str, tuple[str, str]], instant: dict[str, bool]) -> set[str]:

@@ -26,7 +26,7 @@ BACK = ["ACTIVITY_PAUSED", "ACTIVITY_STOPPED", "ACTIVITY_DESTROYED", "MOVE_TO_BA
 DARK = ["SCREEN_NON_INTERACTIVE", "KEYGUARD_SHOWN", "DEVICE_SHUTDOWN", "DEVICE_STARTUP", "16", "17", "26", "27"]
 NOTIFIED = ["NOTIFICATION_SEEN", "NOTIFICATION_INTERRUPTION", "10", "12"]
 EVENT = r"^\s*time=\"?([^\"]*?)\"? type=(\S+)(?: package=(\S+))?(?: class=(\S+))?(?: instanceId=(\S+))?"
-SIGN = re.compile(r'^\s*time="?[^"]*"? type=\w+ package=|^\s*Last 24 hour events', re.MULTILINE)
+SIGN = re.compile(r'^[ \t]*time="?[^"\n]{0,99}"? type=\w{1,99} package=|^[ \t]*Last 24 hour events', re.MULTILINE)
 LINE = r"^\s*time="
 LOCALISED = r"^(\D*\d+\D+\d+\D+\d+)\D*?[, ]+(\D*\d{1,2})[:.](\d\d)(?:[:.](\d\d))?(\D*)$"
 PLAIN = "%Y-%m-%d %H:%M:%S"

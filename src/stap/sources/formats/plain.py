@@ -8,23 +8,29 @@ too holds launches and is taken as it is. Notifications in a file beside the tab
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from threading import Lock
 
 import polars as pl
 
-from stap.errors import BadInput
+from stap.errors import BadInput, first_line, short
 from stap.sources.reading.base import Head, Log, Options, Records
-from stap.sources.reading.clock import OFFSET, Zone, iso_utc, iso_wall, take_spans, take_time
+from stap.sources.reading.clock import OFFSET, Zone, iso_utc, iso_wall, take_spans, take_time, unrepeated
 from stap.sources.reading.rows import ROW, Sieve
 from stap.sources.reading.tables import read_columns, separator_of, split
 from stap.sources.reading.text import clean
-from stap.usage import BETWEEN, ENDINGS, HOME, LAUNCHES, NOTIFICATIONS, SCHEMA, notifications_of
+from stap.usage import BETWEEN, ENDINGS, HOME, LAUNCHES, NOTIFICATIONS, SCHEMA, impossible, notifications_of
 
 NAME = "plain"
 NEEDED = ("app", "start")
 REMEDY = "a plain log has app, start and may have user, end"
 PARQUET = b"PAR1"
+MOST_ROWS, ROWS_PER_BYTE = 2_000_000, 2  # of a Parquet file: equal values take next to no room in it
+_TURN = Lock()  # standard error belongs to everybody
+TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
 def sniff(head: Head) -> float:
@@ -45,7 +51,7 @@ def read(log: Log, options: Options) -> Records:
         is_usage_table = frame.columns == [ROW, *wanted]
     frame = log.sieve.require(frame, *(name for name in ("user", "app") if name in frame.columns))
     times = {name: _time(frame, name, options) for name in ("start", "end") if name in frame.columns}
-    frame = take_spans(log.sieve, frame, **{name: time for name, (time, _) in times.items()})
+    frame = _take(log, frame, options, {name: time for name, (time, _) in times.items()})
     if HOME in frame.columns:
         frame = _launches(log, frame)
     notes = tuple({note for _, note in times.values() if note})
@@ -62,18 +68,48 @@ def _parquet(
 ) -> tuple[pl.DataFrame, dict[str, pl.DataType]]:
     """ROW and the columns wanted that are there, and the schema of the whole file."""
     try:
-        frame = pl.read_parquet(log.path, memory_map=False, glob=False)
+        with _unheard():
+            lazy = pl.scan_parquet(log.path, glob=False)
+            columns, rows = lazy.collect_schema(), int(lazy.select(pl.len()).collect().item())
+            if rows > max(MOST_ROWS, ROWS_PER_BYTE * log.path.stat().st_size):
+                raise BadInput(log.name, f"{rows:,} rows in so small a file", "if you trust it, write it as CSV")
+            kept = [name for name in columns if name in wanted] or list(columns)[:1]
+            frame = pl.read_parquet(log.path, memory_map=False, glob=False, columns=kept)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise BadInput(log.name, f"no readable Parquet ({str(error).splitlines()[0]})", "write it again") from None
-    missing = next((name for name in needed if name not in frame.columns), None)
+        raise BadInput(log.name, f"no readable Parquet ({first_line(error)})", "write it again") from None
+    missing = next((name for name in needed if name not in columns), None)
     if missing:
         raise BadInput(log.name, f"no column {missing!r}", remedy)
     known = [name for name in wanted if name in frame.columns]
     for name in known:
-        if wanted[name].is_temporal() and not isinstance(frame.schema[name], pl.Datetime | pl.String):
-            raise BadInput(log.name, f"{name!r} holds {frame.schema[name]}", f"{name} is a time")
-    columns = [pl.col(name).cast(pl.String) if wanted[name] == pl.String else pl.col(name) for name in known]
-    return frame.select(pl.int_range(1, pl.len() + 1).alias(ROW), *columns), dict(frame.schema)
+        kind = frame.schema[name]
+        if wanted[name].is_temporal() and not isinstance(kind, pl.Datetime | pl.String):
+            raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is a time")
+        if wanted[name] == pl.String and not (isinstance(kind, TEXTS) or kind.is_integer()):
+            raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is text")
+    texts = [pl.col(name).cast(pl.String) if wanted[name] == pl.String else pl.col(name) for name in known]
+    frame = frame.select(pl.int_range(1, pl.len() + 1).alias(ROW), *texts)
+    for name in known:
+        if (bad := impossible(frame[name])) is not None:
+            frame = log.sieve.reject(frame, pl.lit(bad), "not a possible time:", show=name)
+    return frame, dict(columns)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """While polars decodes what may be damaged: where it panics, it writes a page to standard error and then raises."""
+    with _TURN, open(os.devnull, "wb") as nowhere:
+        try:
+            kept = os.dup(2)
+        except OSError:  # it is closed
+            yield
+            return
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _launches(log: Log, frame: pl.DataFrame) -> pl.DataFrame:
@@ -113,11 +149,13 @@ def _time(frame: pl.DataFrame, name: str, options: Options) -> tuple[pl.Expr, st
     """A column's wall clock, and a note where it has a zone: that is cut off, or followed when another is asked for."""
     time, dtype = pl.col(name), frame.schema[name]
     if isinstance(dtype, pl.Datetime):
-        wall, utc = time.dt.replace_time_zone(None), time.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        wall, utc = time, time.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         zoned = pl.lit(dtype.time_zone is not None)
+        if dtype.time_zone is not None:
+            wall = Zone(dtype.time_zone).wall(utc)
     else:
         wall, utc = iso_wall(time), iso_utc(time)
-        zoned = time.str.strip_chars().str.contains(OFFSET) & time.str.contains(":")
+        zoned = _has_offset(name)
     if not frame.select(zoned.any()).item():
         return wall, ""
     if options.zone is None:
@@ -125,3 +163,15 @@ def _time(frame: pl.DataFrame, name: str, options: Options) -> tuple[pl.Expr, st
     zone = Zone(options.zone)
     shown = pl.when(zoned).then(zone.wall(utc)).otherwise(wall)
     return shown, f"Times with a zone are shown in {zone.name}, as asked."
+
+
+def _has_offset(name: str) -> pl.Expr:
+    return pl.col(name).str.strip_chars().str.contains(OFFSET) & pl.col(name).str.contains(":")
+
+
+def _take(log: Log, frame: pl.DataFrame, options: Options, times: dict[str, pl.Expr]) -> pl.DataFrame:
+    """Spans on the wall clock; in the order that written offsets tell, where all have one."""
+    text = frame.schema["start"] == pl.String
+    if options.zone or not text or not frame.select(_has_offset("start").all()).item():
+        return take_spans(log.sieve, frame, **times)
+    return unrepeated(take_spans(log.sieve, frame.with_columns(utc=iso_utc(pl.col("start"))), **times))

@@ -22,14 +22,16 @@ from stap.errors import BadInput
 from stap.sources.reading.base import Head, Log, Options, Records, bare_name
 from stap.sources.reading.clock import ascii_digits, parse, take_spans
 from stap.sources.reading.rows import ROW
-from stap.sources.reading.system import Kind, set_aside, system_kind
+from stap.sources.reading.system import LONGEST, Kind, set_aside, system_kind
 from stap.sources.reading.tables import read_header, read_lines, read_table, split
-from stap.sources.reading.text import clean
+from stap.sources.reading.text import clean, is_text
 from stap.usage import BETWEEN
 
 NAME = "ubiqlog"
 SESSIONS = ["user", "start", "end", "seconds", "app", "is_launcher"]
 RAW = ["user", "file", "process", "start", "end"]
+DAILY = {"ProcessName": "process", "Start": "start", "End": "end"}  # what a daily file calls them
+NOTHING = (None,) * len(DAILY)
 LAYOUT = "%m-%d-%Y %H:%M:%S"
 SENSORS = re.compile(
     r'\s*\{\s*"(Application|Call|SMS|Location|WiFi|Bluetooth|Activity|HardwareSensor|Sensor|RawAudio|Pedometer)"\s*:'
@@ -92,36 +94,33 @@ def _sessions(log: Log, header: int, options: Options) -> tuple[pl.DataFrame, in
 
 def _daily(log: Log) -> pl.DataFrame:
     """One day's lines: the app records, with the columns of RAW that matter."""
-    fields = {"ProcessName": "process", "Start": "start", "End": "end"}
-    frame = (
-        read_lines(log)
-        .filter(pl.col("line").str.contains('"Application"', literal=True))
-        .with_columns(pl.col("line").str.strip_chars())
+    frame = read_lines(log).filter(pl.col("line").str.contains('"Application"', literal=True))
+    records = [_record(line) for line in frame["line"]]
+    broken = pl.Series([record is None for record in records], dtype=pl.Boolean)
+    fields = pl.DataFrame(
+        [record or NOTHING for record in records], dict.fromkeys(DAILY.values(), pl.String), orient="row"
     )
-    broken = [row for row, line in frame.select(ROW, "line").iter_rows() if not _whole(line)]
-    frame = log.sieve.reject(frame, pl.col(ROW).is_in(broken), "a broken line:", show="line")
-    app = pl.Struct(dict.fromkeys(fields, pl.String()))
-    record = frame["line"].str.json_decode(pl.Struct({"Application": app})).struct.field("Application")
-    return frame.select(
-        ROW,
-        pl.lit(bare_name(log.origin.parent) or log.stem).alias("user"),
-        *(record.struct.field(old).alias(new) for old, new in fields.items()),
-    )
+    user = pl.lit(bare_name(log.origin.parent) or log.stem).alias("user")
+    frame = log.sieve.reject(frame.hstack(fields), pl.lit(broken), "a broken line:", show="line")
+    return frame.select(ROW, user, *DAILY.values())
 
 
-def _whole(line: str) -> bool:
-    """Whether a line is one flat record of texts; a phone that ran empty left half lines behind."""
+def _record(line: str) -> tuple[str | None, ...] | None:
+    """A line's texts if it is one flat record of them; a phone that ran empty left half lines behind."""
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
-        return False
+    except (ValueError, RecursionError):
+        return None
     app = record.get("Application") if isinstance(record, dict) else None
-    return isinstance(app, dict) and all(isinstance(value, str | None) for value in app.values())
+    if not isinstance(app, dict) or not all(value is None or is_text(value) for value in app.values()):
+        return None
+    return tuple(app.get(name) for name in DAILY)
 
 
 def _processes(log: Log, frame: pl.DataFrame, options: Options) -> tuple[pl.DataFrame, int]:
     """The records of apps in front and of home screens, and how many others there are."""
-    frame = frame.drop_nulls(["process", "start", "end"]).with_columns(ascii_digits("start"), ascii_digits("end"))
+    frame = log.sieve.bounded(frame.drop_nulls(["process", "start", "end"]), "process")
+    frame = frame.with_columns(ascii_digits("start"), ascii_digits("end"))
     frame = take_spans(log.sieve, frame, **{name: parse(name, LAYOUT) for name in ("start", "end")})
     frame = frame.with_columns(app=pl.col("process").str.strip_suffix(":remote"))
     return (frame, 0) if options.keep_system else set_aside(frame, _background)
@@ -132,4 +131,4 @@ def _background(app: str) -> Kind | None:
     kind = system_kind(app)
     if kind == "home":
         return kind
-    return "other" if kind or ":" in app or BACKGROUND.fullmatch(app) else None
+    return "other" if kind or ":" in app or (len(app) <= LONGEST and BACKGROUND.fullmatch(app)) else None

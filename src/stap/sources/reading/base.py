@@ -12,6 +12,7 @@ from typing import Protocol
 import polars as pl
 
 from stap.sources.reading.rows import Sieve
+from stap.sources.reading.scratch import Scratch
 from stap.usage import GAP
 
 HEAD_BYTES = 1 << 16
@@ -39,7 +40,7 @@ class Log:
 
     path: Path  # where the bytes are now
     sieve: Sieve
-    scratch: Path  # where copies of it may be put
+    scratch: Scratch  # where copies of it may be put
     origin: Path  # where it lay; an archive is a folder here
 
     @property
@@ -58,8 +59,9 @@ class Log:
 
 
 def bare_name(path: Path) -> str:
-    """A file's or folder's name without the endings that say what it is packed in."""
-    return ENDINGS.sub("", path.name) or path.name
+    """A file's or folder's name without the endings that say what it is packed in, as text whatever its bytes."""
+    name = path.name.encode("utf-8", "replace").decode()
+    return ENDINGS.sub("", name) or name
 
 
 @dataclass(frozen=True)

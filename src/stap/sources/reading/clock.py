@@ -13,6 +13,8 @@ from stap.sources.reading.rows import Sieve
 from stap.usage import TIME
 
 EARLIEST, LATEST = datetime(1990, 1, 1), datetime(2100, 1, 1)
+OFFSETS = (-12 * 60, 14 * 60)  # minutes east of UTC that a clock can be
+REPEATS = (60, 30)  # minutes that a clock is put back in autumn; 30 on Lord Howe Island
 OFFSET = r" ?(?:Z|[+-]\d\d:\d\d|[+-]\d{4})$"
 DIGITS = {chr(base + digit): str(digit) for base in (0x06F0, 0x0660) for digit in range(10)}  # Persian, Arabic
 
@@ -32,6 +34,8 @@ def take_spans(sieve: Sieve, frame: pl.DataFrame, **parsed: pl.Expr) -> pl.DataF
         frame = take_time(sieve, frame, name, time)
     if "end" not in frame.columns:
         return frame.with_columns(end="start")
+    if "end" not in parsed:  # it was counted from the start
+        frame = sieve.reject(frame, pl.col("end") >= LATEST, "not a possible end:", show="end")
     return sieve.reject(frame, pl.col("end") < pl.col("start"), "end before start:", show="end")
 
 
@@ -43,17 +47,35 @@ def parse(text: pl.Expr | str, layout: str) -> pl.Expr:
 
 
 def iso_wall(text: pl.Expr) -> pl.Expr:
-    """ISO text, with a space or a T, to the wall clock it shows; an offset is cut off."""
+    """ISO text, with a space or a T, to the wall clock it shows; an offset is cut off, if there is such a one."""
     bare = text.str.strip_chars().str.replace("T", " ", literal=True).str.replace(OFFSET, "")
-    return pl.coalesce(parse(bare, layout) for layout in ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M"))
+    time = pl.coalesce(parse(bare, layout) for layout in ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M"))
+    return pl.when(_east(text).is_between(*OFFSETS)).then(time)
 
 
 def iso_utc(text: pl.Expr) -> pl.Expr:
     """ISO text with an offset to UTC; without one it is UTC already."""
-    parts = text.str.strip_chars().str.extract_groups(r"\d([+-])(\d\d):?(\d\d)$").struct
-    minutes = parts.field("2").cast(pl.Int64) * 60 + parts.field("3").cast(pl.Int64)
-    east = pl.when(parts.field("1") == "-").then(-minutes).otherwise(minutes).fill_null(0)
-    return iso_wall(text) - pl.duration(minutes=east)
+    return iso_wall(text) - pl.duration(minutes=_east(text))
+
+
+def _east(text: pl.Expr) -> pl.Expr:
+    """Minutes that its offset is ahead of UTC; beyond all OFFSETS where nobody could have written it."""
+    parts = text.str.strip_chars().str.extract_groups(r":\d\d(?:\.\d+)? ?([+-])(\d\d):?(\d\d)$").struct
+    hours, minutes = (parts.field(place).cast(pl.Int64) for place in ("2", "3"))
+    total = pl.when(minutes < 60).then(hours * 60 + minutes).when(minutes.is_not_null()).then(OFFSETS[1] + 1)
+    return pl.when(parts.field("1") == "-").then(-total).otherwise(total).fill_null(0)
+
+
+def unrepeated(frame: pl.DataFrame) -> pl.DataFrame:
+    """In the order of column `utc`. A wall clock that is put back by up to an hour stands still until that is over."""
+    user = ["user"] if "user" in frame.columns else []
+    frame = frame.sort(*user, "utc", maintain_order=True).with_columns(ahead=pl.col("start") - pl.col("utc"))
+    turn = pl.any_horizontal(pl.col(name) != pl.col(name).shift() for name in (*user, "ahead")).fill_null(True)
+    back = (pl.col("ahead").shift() - pl.col("ahead")).is_between(pl.duration(), pl.duration(hours=1), closed="right")
+    same = pl.col("user") == pl.col("user").shift() if user else pl.lit(True)
+    frame = frame.with_columns(stretch=turn.cum_sum(), until=pl.when(turn & same & back).then(pl.col("start").shift()))
+    wait = pl.max_horizontal(pl.col("until").first().over("stretch") - pl.col("start"), pl.duration())
+    return frame.with_columns(pl.col("start", "end") + wait).drop("utc", "ahead", "stretch", "until")
 
 
 def epoch_utc(column: str) -> pl.Expr:
@@ -74,14 +96,28 @@ class Zone:
         self.name = asked or _local_zone()
         try:
             pl.Series([datetime(2020, 1, 1)]).dt.replace_time_zone(self.name)
-        except pl.exceptions.PolarsError:
+        except (pl.exceptions.PolarsError, ValueError, TypeError):
             remedy = "give an IANA name such as Europe/Berlin"
             raise BadInput(f"--zone {self.name}", "no such time zone", remedy) from None
         whose = "as asked" if asked else "this machine's zone; --zone names another"
         self.note = f"Times were in UTC and are shown in {self.name} ({whose})."
 
     def wall(self, utc: pl.Expr) -> pl.Expr:
-        """A UTC time without a zone as what the clock on the wall showed."""
+        """A UTC time without a zone as what the clock on the wall showed.
+
+        The hour that autumn repeats is told at half the pace, once and then on: 2:40 is 2:20 the first time and 2:50
+        the second. So times keep their order, which a clock that goes back would lose.
+        """
+        shown = wall = self._shown(utc)
+        for gap in REPEATS:
+            span = pl.duration(minutes=gap)
+            into = (shown - shown.dt.truncate(f"{gap}m")) / 2
+            again = self._shown(utc - span) == shown
+            slow = shown - into + pl.when(again).then(span / 2).otherwise(pl.duration())
+            wall = pl.when(again | (self._shown(utc + span) == shown)).then(slow).otherwise(wall)
+        return wall
+
+    def _shown(self, utc: pl.Expr) -> pl.Expr:
         return utc.dt.replace_time_zone("UTC").dt.convert_time_zone(self.name).dt.replace_time_zone(None)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from stap.errors import BadInput
+from stap.errors import BadInput, short
+from stap.usage import impossible
 
 MEND = "mend the row or leave such rows out with --skip-bad-rows"
+LONGEST_NAME = 4096  # bytes, as engine/include/stap.h has it
 ROW = "row"  # the column that holds a row's physical place in its file, counted from 1
 
 
@@ -29,7 +31,7 @@ class Sieve:
         if not mask.any():
             return frame
         first = frame.slice(mask.arg_max() or 0, 1)
-        quoted = "" if show is None else f" {_quote(first[show].cast(pl.String).item())}"
+        quoted = "" if show is None else f" {_quoted(first[show])}"
         self.fault(int(first[ROW].item()), why + quoted, count=int(mask.sum()))
         return frame.filter(~mask)
 
@@ -37,9 +39,18 @@ class Sieve:
         """Every one of the columns has something in it."""
         for name in columns:
             frame = self.reject(frame, pl.col(name).is_null() | (pl.col(name) == ""), f"no {name} in it")
+        return self.bounded(frame, *columns)
+
+    def bounded(self, frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
+        """No name is longer than the engine takes."""
+        for name in columns:
+            too_long = pl.col(name).str.len_bytes() > LONGEST_NAME
+            frame = self.reject(frame, too_long.fill_null(False), f"{name} is longer than {LONGEST_NAME:,} bytes")
         return frame
 
 
-def _quote(value: str | None) -> str:
-    text = "nothing" if value is None else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _quoted(value: pl.Series) -> str:
+    """One cell, cut where it is long; a time beyond all calendars as its number."""
+    beyond = impossible(value)
+    text = (value if beyond is None or not beyond.any() else value.to_physical()).cast(pl.String).item()
+    return "nothing" if text is None else short(text)

@@ -54,11 +54,14 @@ PATTERNS: dict[Kind, str] = {
     | android\ keyboard\ \(aosp\) | gnome-shell | plasmashell
     """,
 }
+LONGEST = 255  # characters of a package's name; patterns take a time that grows faster than what they look at
 KNOWN = {kind: re.compile(pattern, re.VERBOSE | re.IGNORECASE) for kind, pattern in PATTERNS.items()}
 
 
 def system_kind(app: str) -> Kind | None:
     """What this package or name is, if it is a launcher, a lock screen, a keyboard, an installer or the system."""
+    if len(app) > LONGEST:
+        return None
     return next((kind for kind, pattern in KNOWN.items() if pattern.fullmatch(app)), None)
 
 

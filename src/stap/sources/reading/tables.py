@@ -21,6 +21,10 @@ CHUNK = 100_000
 SEPARATORS = (",", ";", "\t")
 NO_SEPARATOR = "\x1f"  # occurs in no text that a person or a phone writes
 LINE_ENDS = "[\r\n]"
+MOST_COLUMNS = 1000
+MEMORY = 400 << 20  # bytes that the rows of any log may take; those of a larger one MANY times its size
+MANY = 15
+_CELL, _COPIES = 16, 3  # bytes that polars keeps of every cell, however short; and how often at once
 
 
 def separator_of(header: str, needed: Collection[str]) -> str | None:
@@ -42,7 +46,10 @@ def read_header(log: Log, separator: str) -> tuple[list[str], int]:
     with open(log.path, encoding="utf-8", newline="") as file:
         for row, line in enumerate(file, 1):
             if line.strip():
-                return split(line.rstrip("\r\n"), separator), row
+                names = split(line.rstrip("\r\n"), separator)
+                if len(names) > MOST_COLUMNS:
+                    raise BadInput(log.name, f"a header of {len(names):,} columns", "check the file", row)
+                return names, row
     raise BadInput(log.name, "the file is empty", "check how it was exported")
 
 
@@ -52,10 +59,10 @@ def read_columns(log: Log, needed: Collection[str], wanted: Collection[str], rem
     Columns may stand in any order, and what is not wanted may be called anything.
     """
     separator = separator_of(log.head().first_line, needed)
-    if separator is None:
-        raise BadInput(log.name, f"no header with {', '.join(needed)}", remedy, 1)
-    header, row = read_header(log, separator)
+    header, row = read_header(log, separator) if separator else ([], 1)
     lower = [name.lower() for name in header]
+    if separator is None or not set(needed).issubset(lower):  # what ends a line of text need not end one of a table
+        raise BadInput(log.name, f"no header with {', '.join(needed)}", remedy, row)
     double = next((name for name in wanted if lower.count(name) > 1), None)
     if double is not None:
         raise BadInput(log.name, f"two columns {double!r}", "leave one of them out", row)
@@ -68,6 +75,7 @@ def read_table(log: Log, separator: str, names: list[str], skip: int, quoted: bo
 
     A field that is not there is null. A row with more fields than names is bad.
     """
+    _check_density(log, len(names))
     frame = _fast(log, separator, names, skip, quoted)
     if frame is None or (quoted and frame.select(pl.col(names).str.contains(LINE_ENDS).any()).sum_horizontal()[0]):
         frame = _careful(log, separator, names, skip, quoted)
@@ -81,6 +89,18 @@ def read_lines(log: Log) -> pl.DataFrame:
     return read_table(log, NO_SEPARATOR, ["line"], skip=0, quoted=False)
 
 
+def _check_density(log: Log, columns: int) -> None:
+    """Every line becomes a row, so lines far too short for a record would take far more memory than their file."""
+    size, row = log.path.stat().st_size, _COPIES * _CELL * (columns + 1)
+    room = max(MEMORY, MANY * size)
+    if size * row <= room:
+        return
+    with open(log.path, "rb") as file:
+        lines = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+    if lines * row > room:
+        raise BadInput(log.name, f"{lines:,} lines, far too short for records", "leave blank lines out")
+
+
 def _fast(log: Log, separator: str, names: list[str], skip: int, quoted: bool) -> pl.DataFrame | None:
     try:
         frame = pl.read_csv(
@@ -89,7 +109,7 @@ def _fast(log: Log, separator: str, names: list[str], skip: int, quoted: bool) -
             quote_char='"' if quoted else None,
             has_header=False,
             skip_lines=skip,
-            infer_schema=False,
+            schema=dict.fromkeys(names, pl.String()),
             glob=False,
             row_index_name=ROW,
             row_index_offset=skip + 1,
@@ -98,9 +118,7 @@ def _fast(log: Log, separator: str, names: list[str], skip: int, quoted: bool) -
         return _frame([], names)
     except pl.exceptions.PolarsError:
         return None
-    if frame.width != len(names) + 1:
-        return None
-    return frame.rename(dict(zip(frame.columns[1:], names, strict=True)))
+    return frame
 
 
 def _careful(log: Log, separator: str, names: list[str], skip: int, quoted: bool) -> pl.DataFrame:
@@ -122,6 +140,8 @@ def _rows(
             return
         except csv.Error as error:
             log.sieve.fault(row, f"cannot be split into fields ({error})")
+            continue
+        if not fields:
             continue
         if len(fields) > width:
             log.sieve.fault(row, f"{len(fields)} fields where {width} are expected")

@@ -10,10 +10,11 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeGuard
 
 from stap.errors import BadInput
 from stap.sources.reading.base import UTF16_MARKS, Log
+from stap.sources.reading.scratch import Spool
 
 LONGEST_LINE = 1 << 20
 UTF8_MARK = codecs.BOM_UTF8
@@ -24,13 +25,12 @@ def clean(log: Log) -> Log:
     log = _without_mark(log)
     if _looks_fine(log.path):
         return log
-    target = log.scratch / f"{log.path.name}.clean"
-    with open(log.path, "rb") as file, open(target, "wb") as out:
+    with open(log.path, "rb") as file, log.scratch.writing(log.name) as out:
         for row, line, why in _lines(file):
             if why:
                 log.sieve.fault(row, why, "export it again as UTF-8, or leave such rows out with --skip-bad-rows")
             out.write(b"\n" if why else line)
-    return replace(log, path=target)
+    return replace(log, path=out.path)
 
 
 def clean_document(log: Log, longest: int) -> str:
@@ -46,23 +46,33 @@ def clean_document(log: Log, longest: int) -> str:
         raise BadInput(log.name, "not UTF-8 text", "export it again as UTF-8", row) from None
 
 
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether this is text that can be written down: JSON may hold half a character, which no file can."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _without_mark(log: Log) -> Log:
     """Take off a byte order mark; UTF-16 becomes UTF-8."""
     with open(log.path, "rb") as file:
         mark = file.read(3)
         if mark != UTF8_MARK and mark[:2] not in UTF16_MARKS:
             return log
-        target = log.scratch / f"{log.path.name}.utf8"
-        with open(target, "wb") as out:
+        with log.scratch.writing(log.name) as out:
             if mark == UTF8_MARK:
                 shutil.copyfileobj(file, out)
             else:
                 file.seek(0)
                 _from_utf16(log, file, out)
-    return replace(log, path=target)
+    return replace(log, path=out.path)
 
 
-def _from_utf16(log: Log, file: IO[bytes], out: IO[bytes]) -> None:
+def _from_utf16(log: Log, file: IO[bytes], out: Spool) -> None:
     decoder, row = codecs.getincrementaldecoder("utf-16")(), 1
     try:
         while block := file.read(LONGEST_LINE):

@@ -1,0 +1,33 @@
+"""The corpus is read or refused, and half a minute of new inputs made from it (tests/sources/fuzz.py)."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from sources.fuzz import CORPUS, answer, fuzz, seeds
+
+
+def test_the_corpus_is_read_or_refused() -> None:
+    """With each of many options."""
+    assert len(list(seeds())) > 50
+    for path in sorted(CORPUS.iterdir()):
+        for seed in range(3):
+            assert answer(path, random.Random(seed))
+
+
+def test_the_corpus_is_small() -> None:
+    sizes = [path.stat().st_size for path in CORPUS.iterdir()]
+    assert max(sizes) < 2000
+    assert sum(sizes) < 100_000
+
+
+@pytest.mark.slow
+def test_half_a_minute_of_inputs_that_nobody_would_write(tmp_path: Path) -> None:
+    """What was found lies in tests/sources/found: mend it, and put it into the corpus."""
+    inputs, findings = fuzz(30, time.time_ns() % 2**32)
+    assert not findings, findings[0]
+    assert inputs > 500
