@@ -6,6 +6,7 @@
 #include "person/evidence.h"
 #include "person/last_word.h"
 #include "person/statistics.h"
+#include "person/why.h"
 #include "stap.h"
 
 namespace nb = nanobind;
@@ -88,6 +89,15 @@ nb::dict constants() {
     out["NOTICE_START"] = tuple(kNoticeStart);
     out["NOTICE_RATES"] = nb::make_tuple(kNoticeRate, kOwnNoticeRate);
     out["MOST_NOTICE"] = nb::make_tuple(kMostNotice, kMostOwnNotice);
+    // Reasons.
+    out["REASONS"] = int(STAP_REASON_KINDS);
+    out["LEAST_STRENGTH"] = kLeastStrength;
+    out["MOST_TOLD"] = kMostTold;
+    out["LEAST_TIMES"] = nb::make_tuple(kLeastTimes, kOneInReturns, kOneInTimes);
+    out["RECENT_MINUTES"] = kRecentMinutes;
+    out["MOST_USED"] = kMostUsed;
+    out["USUAL_HOUR"] = nb::make_tuple(kUsualCount, kUsualLift);
+    out["SPANS"] = tuple(kSpans);
     // The model.
     out["LIMITS"] = limits();
     out["CLIP"] = kClip;

@@ -140,6 +140,36 @@ nb::tuple rank_at(Session& session, size_t k, double minutes, double hour) {
     return nb::make_tuple(listed(session, count), double(unseen));
 }
 
+nb::list why(Session& session, std::string_view app, size_t k, double minutes, double hour) {
+    stap_reason reasons[STAP_REASON_KINDS];
+    size_t count = 0;
+    const size_t most = std::min(k, size_t(STAP_REASON_KINDS));
+    check_unlocked(
+        [&] { return stap_session_why(session.handle, app.data(), app.size(), minutes, hour, most, reasons, &count); });
+    nb::list listed;
+    for (size_t i = 0; i < count; ++i) {
+        const stap_reason& r = reasons[i];
+        const nb::object other = r.app ? nb::object(nb::str(r.app, r.length)) : nb::none();
+        const nb::object at = r.hour < 0 ? nb::none() : nb::object(nb::int_(r.hour));
+        listed.append(nb::make_tuple(int(r.kind), double(r.strength), r.count, r.of, at, other));
+    }
+    return listed;
+}
+
+std::vector<std::string> steady(const std::vector<std::string>& shown, const std::vector<std::string>& ranked) {
+    const auto candidates = [](const std::vector<std::string>& names) {
+        std::vector<stap_candidate> out;
+        for (const std::string& name : names) out.push_back({name.data(), name.size(), STAP_NO_INDEX, 0});
+        return out;
+    };
+    const std::vector<stap_candidate> now = candidates(shown), best = candidates(ranked);
+    std::vector<stap_candidate> row(best.size());
+    check(stap_steady(now.data(), now.size(), best.data(), best.size(), row.data()));
+    std::vector<std::string> names;
+    for (const stap_candidate& c : row) names.emplace_back(c.app, c.length);
+    return names;
+}
+
 double unseen(Session& session) {
     float probability = 0;
     check_unlocked([&] { return stap_session_unseen(session.handle, &probability); });
@@ -211,6 +241,7 @@ NB_MODULE(_engine, m) {
     });
     m.def("version", &stap_version);
     m.def("read_bandwidth", &read_bandwidth, nb::arg("bytes"), nb::call_guard<nb::gil_scoped_release>());
+    m.def("steady", &steady, nb::arg("shown"), nb::arg("ranked"));
     m.def("hour_of_day", &stap_hour_of_day, nb::arg("minutes"));
     bind_constants(m);
     bind_evidence(m);
@@ -232,6 +263,7 @@ NB_MODULE(_engine, m) {
         .def("rank_at", &rank_at, nb::arg("k"), nb::arg("minutes"), nb::arg("hour"))
         .def("rank_among", &rank_among, nb::arg("k"), nb::arg("minutes"), nb::arg("hour"), nb::arg("among").none(),
              nb::arg("without"))
+        .def("why", &why, nb::arg("app"), nb::arg("k"), nb::arg("minutes"), nb::arg("hour"))
         .def("unseen", &unseen)
         .def("logits", &logits)
         .def("index", &index_of, nb::arg("app"))

@@ -74,6 +74,31 @@ def test_before_anything_is_known_the_next_app_is_new() -> None:
     assert predictor.unseen() == pytest.approx(1.0)
 
 
+def test_says_why_in_plain_words(predictor: Predictor) -> None:
+    """Mail was opened last at 8:16, and chat has never come back."""
+    now = MONDAY + timedelta(minutes=24)
+    assert "opened 8 minutes ago" in [reason.sentence for reason in predictor.why("mail", at=now, k=9)]
+    assert predictor.why("chat") == [], "it is no other app"
+    later = predictor.why("chat", at=now + timedelta(minutes=20), k=1)
+    assert [reason.sentence for reason in later] == ["the app used last"]
+    with pytest.raises(BadInput, match="no app 'zebra' was seen"):
+        predictor.why("zebra", at=now)
+
+
+def test_a_row_is_adapted_and_stands_still(predictor: Predictor) -> None:
+    now = MONDAY + timedelta(minutes=24)
+    first, second, third = (app for app, _ in predictor.rank(3, now))
+    assert predictor.steady([second, first], at=now) == [second, first]
+    assert predictor.steady([third, first], at=now) == [second, first]
+    assert predictor.steady([third, first], at=now, margin=1e9) == [third, first]
+    assert predictor.steady([third], k=3, at=now) == [third, first, second]
+    assert predictor.steady([], at=now) == [first, second, third]
+    assert predictor.steady([third, first], at=now, without=[first]) == [third, second]
+    assert predictor.steady(["never seen"], at=now) == [first]
+    with pytest.raises(BadInput, match=r"a margin of 0\.5"):
+        predictor.steady([first], margin=0.5)
+
+
 def test_ranks_what_was_seen_and_leaves_a_share_for_the_rest(predictor: Predictor) -> None:
     ranked = predictor.rank()
     assert {app for app, _ in ranked} == {"mail", "map"}

@@ -124,6 +124,21 @@ void rank(stap_session* session, size_t k) {
     need(sum + double(unseen) < 1.001);
 }
 
+// Reasons are numbers and names, of any app at any time.
+void why(stap_session* session, uint8_t which) {
+    char app[16];
+    const int length = std::snprintf(app, sizeof app, "%u", unsigned(which % 16));
+    const double moments[] = {STAP_WHENEVER, STAP_OTHER, 0, 1e6};
+    stap_reason reasons[4];
+    size_t count = 0;
+    const stap_status status =
+        stap_session_why(session, app, size_t(length), moments[which / 16 % 4], 12, 4, reasons, &count);
+    need(status == STAP_OK || status == STAP_ERROR_APP);
+    for (size_t i = 0; status == STAP_OK && i < count; ++i)
+        need(reasons[i].kind < STAP_REASON_KINDS && reasons[i].strength > 0 && reasons[i].hour < 24 &&
+             (!reasons[i].app || std::string(reasons[i].app, reasons[i].length).size() > 0));
+}
+
 // The same answer to the last bit.
 void compare(stap_session* before, stap_session* after) {
     stap_candidate best[2][8];
@@ -199,6 +214,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             case 4: notify(session, in); break;
             case 5: forget(session, in); break;
             case 6: rank_at(session, in); break;
+            case 7: why(session, in.get<uint8_t>()); break;
             default: observe(session, in);
         }
     }

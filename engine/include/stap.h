@@ -142,6 +142,31 @@ typedef struct stap_filter {
     size_t without_count;
 } stap_filter;
 
+/* What speaks for an app. `count` and `of` are whole numbers. Where they tell of times (AFTER_PAUSE, AGAIN, BEFORE,
+ * WAKING) the engine's counts fade: up to 12 they are exact, beyond that about, and they never speak of more than the
+ * last 50. */
+typedef enum stap_reason_kind {
+    STAP_REASON_AGAIN = 0,       /* it was used last, and opened again `count` of `of` times; of = 0: no more to tell */
+    STAP_REASON_AFTER_PAUSE = 1, /* it was opened again after `count` of `of` pauses of this length */
+    STAP_REASON_BEFORE = 2,      /* of the `of` times that `app`, used last, was left for another, `count` for it */
+    STAP_REASON_HOUR = 3,        /* it is used more than usual at `hour` */
+    STAP_REASON_RECENT = 4,      /* it was opened `count` minutes ago */
+    STAP_REASON_LATELY = 5,      /* it was opened `count` times in the last `of` hours */
+    STAP_REASON_OFTEN = 6,       /* it is the `count`th most used of `of` apps */
+    STAP_REASON_WAKING = 7,      /* it was the first app after `count` of `of` pauses */
+    STAP_REASON_NOTIFIED = 8,    /* its notification came `count` minutes ago */
+    STAP_REASON_KINDS = 9
+} stap_reason_kind;
+
+typedef struct stap_reason {
+    stap_reason_kind kind;
+    float strength; /* by how much it raises the app's score: nats, so 0.7 doubles the odds */
+    uint32_t count, of;
+    int32_t hour;    /* 0 to 23, -1: none */
+    const char* app; /* another one, not terminated, valid as a candidate's is; NULL: none */
+    size_t length;
+} stap_reason;
+
 typedef struct stap_session_info {
     uint64_t events;      /* observed in all */
     uint32_t apps;        /* that hold a virtual index */
@@ -204,6 +229,21 @@ STAP_API stap_status stap_session_rank_at(stap_session* session, double minutes,
 STAP_API stap_status stap_session_rank_among(stap_session* session, double minutes, double hour,
                                              const stap_filter* filter, size_t k, stap_candidate* best, size_t* count,
                                              float* unseen);
+
+/* Why an app stands where it does in the ranking that stap_session_rank_at gives then, or with minutes = STAP_OTHER
+ * stap_session_rank: at most k reasons, strongest first. Statistics are taken in groups that mean something to a
+ * person; a group is a reason where the app would have scored lower if it had said of it what it says of all on
+ * average. No reason (count = 0): nothing special. A pure model gives none. STAP_ERROR_APP where the app is unknown.
+ * Asking changes nothing. It takes about eight times as long as a ranking. */
+STAP_API stap_status stap_session_why(stap_session* session, const char* app, size_t length, double minutes,
+                                      double hour, size_t k, stap_reason* reasons, size_t* count);
+
+/* A row of apps that adapts and yet stands still. `ranked`: the apps that shall be in it, best first, as a ranking
+ * gives them (no app twice). `shown`: those that are in it now, slot by slot; of these, app and length are read. `row`
+ * gets ranked_count entries of `ranked`: who is shown keeps the slot, newcomers take those that are free, best first;
+ * in a row that has become shorter those who stay move left as far as they have to. Nothing is allocated. */
+STAP_API stap_status stap_steady(const stap_candidate* shown, size_t shown_count, const stap_candidate* ranked,
+                                 size_t ranked_count, stap_candidate* row);
 
 /* How likely an app never seen before comes next ("none of these"); 0 for a model without evidence. */
 STAP_API stap_status stap_session_unseen(stap_session* session, float* probability);

@@ -3,6 +3,7 @@
 
 #include "arguments.h"
 #include "border.h"
+#include "person/why.h"
 
 namespace {
 
@@ -38,15 +39,18 @@ std::unique_ptr<Session> make_session(const stap_model* model, const stap_option
 
 bool is_time(double minutes, double hour) { return std::fabs(minutes) <= STAP_MOST_MINUTES && hour >= 0 && hour < 24; }
 
+// What a caller's minutes and hour ask.
+bool is_question(double minutes, double hour, Asked& asked) {
+    asked = {Asked::kLaunch, minutes, hour};
+    if (minutes == STAP_WHENEVER) asked = {Asked::kWhenever, 0, 0};
+    if (minutes == STAP_OTHER) asked = {Asked::kOther, 0, 0};
+    return asked.kind != Asked::kLaunch || is_time(minutes, hour);
+}
+
 stap_status rank_asked(stap_session& session, double minutes, double hour, const Filter& filter, size_t k,
                        stap_candidate* best, size_t* count, float* unseen) {
-    Asked asked{Asked::kLaunch, minutes, hour};
-    if (minutes == STAP_WHENEVER)
-        asked = {Asked::kWhenever, 0, 0};
-    else if (minutes == STAP_OTHER)
-        asked = {Asked::kOther, 0, 0};
-    else if (!is_time(minutes, hour))
-        return STAP_ERROR_TIME;
+    Asked asked;
+    if (!is_question(minutes, hour, asked)) return STAP_ERROR_TIME;
     return changing(session, [&] {
         double share = 0;
         *count = session.person->rank_at(asked, k, best, share, filter);
@@ -189,6 +193,14 @@ stap_status stap_session_rank_among(stap_session* session, double minutes, doubl
         take_names(filter->without, filter->without_count, wanted.without);
     });
     return status == STAP_OK ? rank_asked(*session, minutes, hour, wanted, k, best, count, unseen) : status;
+}
+
+stap_status stap_session_why(stap_session* session, const char* app, size_t length, double minutes, double hour,
+                             size_t k, stap_reason* reasons, size_t* count) {
+    if (!session || !app || !count || (!reasons && k > 0)) return STAP_ERROR_ARGUMENT;
+    Asked asked;
+    if (!is_question(minutes, hour, asked)) return STAP_ERROR_TIME;
+    return changing(*session, [&] { *count = session_why(*session->person, {app, length}, asked, k, reasons); });
 }
 
 stap_status stap_session_unseen(stap_session* session, float* probability) {

@@ -24,6 +24,7 @@ from stap.errors import BadInput, short
 from stap.events import Event, Moment, Ranking
 from stap.files import as_path, regular
 from stap.notices import Notice
+from stap.why import KINDS, Reason
 
 Dtype = Literal["fp32", "fp16", "int8"]
 Strategy = Literal["iswi", "reset", "re-prefill", "rolling"]
@@ -34,7 +35,7 @@ DTYPES: tuple[str, ...] = ("fp32", "fp16", "int8")
 STRATEGIES: tuple[str, ...] = ("iswi", "reset", "re-prefill", "rolling")
 KERNELS: tuple[str, ...] = ("best", "scalar", "avx2", "avx512", "neon")
 AS_STORED = 3
-NOTHING_OBSERVED = 10
+UNKNOWN_APP, NOTHING_OBSERVED = 8, 10
 OTHER = Moment(2e300, 0.0)  # instead of a moment: of the next other app
 MOST = 1 << 20  # apps; a session keeps far fewer
 DEFAULT_CACHE: Dtype = "int8"
@@ -196,6 +197,18 @@ class EnginePredictor:
             if error.args[0] == NOTHING_OBSERVED:
                 return 1.0
             raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
+
+    def why(self, app: str, at: Moment | None = None, k: int = 3) -> list[Reason]:
+        """The strongest reasons for the app's place in what `rank` answers; none: nothing special."""
+        try:
+            found = self._session.why(app, how_many(k), *(at or OTHER))
+        except _engine.EngineError as error:
+            if error.args[0] == UNKNOWN_APP:
+                raise BadInput("why", f"no app {short(app)} was seen", "name one that was opened") from None
+            raise BadInput("why", error.args[1], _MODEL_REMEDY) from None
+        except TypeError:
+            raise BadInput("why", f"{short(app)} is no app's name", "give it as text") from None
+        return [Reason(KINDS[reason[0]], *reason[1:]) for reason in found]
 
     def catch_up(self, most: int = 32) -> int:
         """Work off at most so many waiting events of the passive cache; what is left. For when nobody waits."""

@@ -9,7 +9,7 @@ A Predictor is one person's; `fresh` gives the next person one over the same wei
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 from math import inf, isfinite
@@ -20,13 +20,15 @@ from typing import Self
 import polars as pl
 
 from stap import usage
-from stap.engine import EngineModel, Settings
+from stap.engine import MOST, EngineModel, Settings, how_many
 from stap.errors import BadInput, short
 from stap.events import CLOSE, DAY, EPOCH, OPEN, Event, Moment, Ranking, from_table, merged
 from stap.files import as_path, read_bytes, replacing
 from stap.notices import Notice, interleaved, notices
 from stap.phi import seed_of
+from stap.steady import steady, wanted
 from stap.weights import model_file, shipped
+from stap.why import Reason
 
 LARGEST_STATE = 1 << 32  # bytes
 LATEST = 1e8  # minutes either side of 1970, about the years 1780 to 2160
@@ -105,6 +107,32 @@ class Predictor:
             return self._session.rank(k, moment)
         only, never = (None if apps is None else _apps(apps) for apps in (among, without or ()))
         return self._session.rank_among(k, moment, only, never or ())
+
+    def why(self, app: str, at: When | None = None, k: int = 3) -> list[Reason]:
+        """The strongest reasons for the app's place in `rank(..., at)`, data and sentences; none: nothing special.
+
+        A group of statistics is a reason where the app would score lower if it said of it what it says on average.
+        """
+        return self._session.why(app, None if at is None else Moment(*self._clock(at)), k)
+
+    def steady(
+        self,
+        row: Sequence[str],
+        k: int | None = None,
+        at: When | None = None,
+        among: Collection[str] | None = None,
+        without: Collection[str] = (),
+        margin: float = 1.0,
+    ) -> list[str]:
+        """The row of apps that is shown now, adapted: its set is that of `rank`, and who stays keeps the slot.
+
+        k: if the row shall have another length. margin: who is shown goes only for somebody so many times likelier.
+        """
+        if not margin >= 1.0:
+            raise BadInput("steady", f"a margin of {margin}", "give a factor of at least 1")
+        _apps(row)
+        slots = how_many(len(row) or 5 if k is None else k)
+        return steady(row, wanted(self.rank(MOST, at, among, without), slots, row, margin))
 
     def unseen(self) -> float:
         """How likely the next app is one never seen before; all probabilities and this one sum to 1."""

@@ -252,6 +252,21 @@ def test_predict_at_a_time(log: Path) -> None:
     assert answers[0]["ranking"] != answers[1]["ranking"]
 
 
+def test_predict_says_why(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under each app, in lines of 60 columns; in the JSON as data. Chat was opened at 9:00, and Mail at 9:01."""
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = call("predict", log, "--why", "--at", "2024-05-01 10:00").stdout.splitlines()
+    assert [line.split(",")[0] for line in shown[1::2]] == ["1. Mail", "2. Chat", "an app never seen before"]
+    assert all(line.startswith("   ") and len(line) <= 60 for line in shown[2::2])
+    ranking = json.loads(call("predict", log, "--why", "--json").stdout)["ranking"]
+    for row in ranking:
+        for reason in row["why"]:
+            assert reason["strength"] > 0
+            assert reason["sentence"]
+    done = call("predict", log, "--why", "--predictor", "mfu")
+    assert str(done.exception) == "--why: mfu gives no reasons; leave out --why, or --predictor"
+
+
 def test_predict_at_no_time_or_one_that_is_past(log: Path) -> None:
     for at, why in (("soon", "no time"), ("2024-05-01 09:00", "the log goes on until 2024-05-01 09:01:00")):
         assert why in str(call("predict", log, "--at", at).exception)
@@ -297,6 +312,7 @@ def test_names_that_would_command_the_terminal_are_spelled_out(tmp_path: Path) -
     log = write(tmp_path / "log.parquet", *(("u" + EVIL, app) for app in ("a", EVIL, "b", EVIL)))
     shown = (
         call("predict", log, "--predictor", "mru"),
+        call("predict", log, "--why"),
         call("evaluate", log, "--predictors", "mru", "--by-user"),
         call("describe", log, "--figure", tmp_path / "figure.png"),
         call("import", log, "-o", tmp_path / "out.parquet"),
@@ -304,7 +320,7 @@ def test_names_that_would_command_the_terminal_are_spelled_out(tmp_path: Path) -
     for done in shown:
         assert done.exit_code == 0, done.exception
         assert not {"\x1b", "\u202e"} & set(done.output)
-    assert all("\\x1b[31mred\\u202eelif" in done.output for done in shown[:3])
+    assert all("\\x1b[31mred\\u202eelif" in done.output for done in shown[:4])
     wrong = stap("predict", log, "--user", "nobody")
     assert "the users are u\\x1b[31mred\\u202eelif" in wrong.stderr
     answer = call("predict", log, "--predictor", "mru", "--json").stdout

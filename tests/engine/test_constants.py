@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import stap
-from stap import _engine
+from stap import _engine, why
 from stap import evidence as names
 from stap.engine import EngineModel, Settings
 from stap.errors import BadInput
@@ -19,6 +19,7 @@ from stap.model.config import ModelConfig
 from stap.phi import OnlinePhi
 from stap.predictors import again, blend, cues, hours, mixer, ppm
 from stap.reference import evidence, last_word, launches, notices
+from stap.reference import why as reasons
 
 from .reference import saved, sharp
 
@@ -97,6 +98,14 @@ def test_constants_agree() -> None:
         "NOTICE_START": notices.START,
         "NOTICE_RATES": (notices.RATE, notices.OWN_RATE),
         "MOST_NOTICE": (notices.MOST, notices.MOST_OWN),
+        "REASONS": len(why.KINDS),
+        "LEAST_STRENGTH": reasons.LEAST_STRENGTH,
+        "MOST_TOLD": why.MOST_TOLD,
+        "LEAST_TIMES": (reasons.LEAST_TIMES, reasons.ONE_IN_RETURNS, reasons.ONE_IN_TIMES),
+        "RECENT_MINUTES": reasons.RECENT_MINUTES,
+        "MOST_USED": reasons.MOST_USED,
+        "USUAL_HOUR": (reasons.USUAL_COUNT, reasons.USUAL_LIFT),
+        "SPANS": reasons.SPANS,
         "CANDIDATE_HEAD": config.CANDIDATE_HEAD,
         "ORDINAL_BASE": config.ORDINAL_BASE,
         "LIMITS": WHOLE | REAL,

@@ -33,6 +33,10 @@ class Evidence {
     bool forget(std::string_view app);  // whether it was known
 
     const Blend& blend() const { return blend_; }
+    const Launches& launches() const { return launches_; }
+    double since_open(const Outlook& outlook, uint32_t place) const {  // minutes
+        return outlook.seen > apps_[place].opened ? outlook.seen - apps_[place].opened : 0;
+    }
     const Outlook& now() const { return blend_.now; }   // as of the last event
     void look(const Asked& asked, Outlook& out) const;  // as of what is asked; nothing changes by it
 

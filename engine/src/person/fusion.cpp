@@ -38,7 +38,8 @@ void FusionState::score(const Kernels& kernels, const Evidence& evidence, const 
     ranking.resize(places_.size());
     const uint32_t weighed =
         std::min(uint32_t(places_.size()), kMostCandidates);  // for the others the blend speaks alone
-    weigh(kernels, evidence, outlook, weighed, scratch);
+    describe(evidence, outlook, weighed);
+    weigh(kernels, weighed, scratch);
     for (size_t i = 0; i < places_.size(); ++i) {
         const auto entry = phi.index.find(blend.apps[places_[i]].name);
         const uint32_t index = entry == phi.index.end() ? STAP_NO_INDEX : entry->second;
@@ -112,20 +113,44 @@ void FusionState::learn(const Blend& blend, const Outlook& outlook, LastWord& wo
     word.learn(blend, outlook, places_, 1 - unseen, score_, chosen);
 }
 
-// The first n candidates' score_: gate . f + out . silu(hidden x + compare(x)), x = silu(statistics f + rank + state).
-void FusionState::weigh(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, uint32_t n,
-                        int16_t* scratch) {
-    const uint32_t width = shape_.width;
+double FusionState::score_with(const Kernels& kernels, size_t i, const float* statistics, uint32_t rank,
+                               int16_t* scratch) {
+    const uint32_t n = std::min(uint32_t(places_.size()), kMostCandidates);
+    double score = double(fusion_.blend_scale) * statistics[kStatisticBlend];
+    if (i < n) {
+        float* row = statistics_.get() + i * kF;
+        float kept[kStatistics];
+        std::copy_n(row, shape_.statistics, kept);
+        const uint32_t kept_rank = ranks_[i];
+        fusion_.statistic.apply(statistics, shape_.statistics, row);
+        ranks_[i] = std::min(rank, kRanks - 1);
+        weigh(kernels, n, scratch);
+        score += score_[i];
+        std::copy_n(kept, shape_.statistics, row);
+        ranks_[i] = kept_rank;
+    }
+    if (!std::isfinite(score)) fail(STAP_ERROR_NUMBER, "an app's score is no number");
+    return score;
+}
+
+// What the head reads of the first n candidates.
+void FusionState::describe(const Evidence& evidence, const Outlook& outlook, uint32_t n) {
+    ranks_.resize(n);
     for (uint32_t i = 0; i < n; ++i) {
         float statistics[kStatistics];
         evidence.statistics(outlook, places_[i], statistics);
         fusion_.statistic.apply(statistics, shape_.statistics, statistics_.get() + size_t(i) * kF);
+        ranks_[i] = std::min(evidence.blend().apps[places_[i]].rank, kRanks - 1);
     }
+}
+
+// Their score_: gate . f + out . silu(hidden x + compare(x)), x = silu(statistics f + rank + state).
+void FusionState::weigh(const Kernels& kernels, uint32_t n, int16_t* scratch) {
+    const uint32_t width = shape_.width;
     kernels.matmul(first_.get(), w_, statistics_.get(), kF, n, fusion_.statistics.view, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         float* x = first_.get() + size_t(i) * w_;
-        const uint32_t rank = std::min(evidence.blend().apps[places_[i]].rank, kRanks - 1);
-        const float* of_rank = fusion_.rank.get() + size_t(rank) * width;
+        const float* of_rank = fusion_.rank.get() + size_t(ranks_[i]) * width;
         for (uint32_t k = 0; k < width; ++k) x[k] += shift_[k] + of_rank[k];
         kernels.silu_mul(x, ones_.get(), w_);
     }

@@ -35,8 +35,15 @@ struct FusionState {
     void correct(const Blend& blend, const Outlook& outlook, LastWord& word);  // then, of a launch: the last word
     void learn(const Blend& blend, const Outlook& outlook, LastWord& word, uint32_t chosen);
 
+    // After `score`, until anything else is asked: the candidates, likeliest first by the blend; and what the i-th
+    // would score (its logit left out) with these statistics and this rank of recency, while everybody else stays as
+    // they are.
+    const std::vector<uint32_t>& candidates() const { return places_; }
+    double score_with(const Kernels& kernels, size_t i, const float* statistics, uint32_t rank, int16_t* scratch);
+
    private:
-    void weigh(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, uint32_t n, int16_t* scratch);
+    void describe(const Evidence& evidence, const Outlook& outlook, uint32_t n);
+    void weigh(const Kernels& kernels, uint32_t n, int16_t* scratch);
     void compare(const Kernels& kernels, uint32_t n, int16_t* scratch);
     void rank(double unseen_score);
     void sort();
@@ -56,6 +63,7 @@ struct FusionState {
     double unseen_aside_ = 0;
     std::vector<uint32_t> places_;
     std::vector<double> score_;
+    std::vector<uint32_t> ranks_;                              // of recency, of those that are weighed
     Buffer<float> state_ = floats(s_);                         // (S)
     Buffer<float> gate_ = floats(kF);                          // (F)
     Buffer<float> shift_ = floats(w_);                         // (W) what the state adds for every candidate

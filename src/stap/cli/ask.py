@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,8 +17,9 @@ from stap.describe.person import day
 from stap.errors import BadInput
 from stap.events import WHENEVER, Corpus, Moment, clock, from_table, moment
 from stap.files import named
-from stap.predictors.base import ForeseesUnseen, TakesNotices, fresh
+from stap.predictors.base import ForeseesUnseen, SaysWhy, TakesNotices, fresh
 from stap.weights import model_file, shipped
+from stap.why import Reason, sentence
 from stap.windows import VOCABULARY
 
 REPLAYED = 50_000  # launches: a life of them would take minutes, and what was years ago says little
@@ -95,6 +97,7 @@ def predict(
         str | None,
         typer.Option(metavar="TIME", help='When somebody looks at the screen, e.g. "2025-03-03 08:00"; else whenever.'),
     ] = None,
+    why: Annotated[bool, typer.Option("--why", help="Say under each app what speaks for it.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Rank the apps that are opened next, the one used last included; and how likely it is one never seen before.
@@ -115,9 +118,12 @@ def predict(
     if asked_at.minutes < corpus.end[-1]:
         raise BadInput(f"--at {at}", f"the log goes on until {ended}", "give a later time")
     asked = fresh(maker, corpus.users[0])
+    if why and not isinstance(asked, SaysWhy):
+        raise BadInput("--why", f"{predictor} gives no reasons", "leave out --why, or --predictor")
     given = posted.get(corpus.users[0], []) if isinstance(asked, TakesNotices) else []
     with terminal.progress("replaying", len(corpus.app)) as tick:
         ranked = evaluate.rank_now(corpus, asked, k, asked_at, tick, given)
+    reasons = [asked.why(app, asked_at) for app, _ in ranked] if why and isinstance(asked, SaysWhy) else None
     unseen = asked.unseen(asked_at) if isinstance(asked, ForeseesUnseen) else None
     when = None if asked_at.whenever else clock(asked_at.minutes)
     if json:
@@ -126,14 +132,22 @@ def predict(
             "at": when and when.isoformat(),
             "replayed": len(corpus.app),
             "notifications": len(given),
-            "ranking": [{"app": name, "probability": probability} for name, probability in ranked],
+            "ranking": [
+                {"app": name, "probability": probability} | ({"why": _listed(reasons[place])} if reasons else {})
+                for place, (name, probability) in enumerate(ranked)
+            ],
             "unseen": unseen,
         }
         terminal.out.print_json(data=answer, ensure_ascii=True)
     else:
         shown = f"{_shown(when)}, after" if when else "after"
         terminal.say(f"{shown} closing {closed}, {_shown(ended)}:")
-        terminal.out.print(charts.ranking(ranked, unseen=unseen))
+        said = None if reasons is None else [sentence(each) for each in reasons]
+        terminal.out.print(charts.explained(ranked, said, unseen) if said else charts.ranking(ranked, unseen=unseen))
+
+
+def _listed(reasons: list[Reason]) -> list[dict[str, Any]]:
+    return [asdict(reason) | {"sentence": reason.sentence} for reason in reasons]
 
 
 def _moment(at: str | None) -> Moment:

@@ -11,6 +11,7 @@ from typing import Any
 from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.live import Live
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -47,6 +48,17 @@ def ranking(ranked: Ranking, came: str | None = None, unseen: float | None = Non
     if unseen is not None:
         rows.append(("", Text("an app never seen before", style="dim"), unseen))
     return bars((place, name, f"{100 * probability:.1f} %", probability) for place, name, probability in rows)
+
+
+def explained(ranked: Ranking, said: Sequence[str], unseen: float | None = None) -> RenderableType:
+    """Apps with their probabilities, and under each what speaks for it."""
+    lines: list[RenderableType] = []
+    for place, ((app, probability), sentence) in enumerate(zip(ranked, said, strict=True), 1):
+        lines.append(Text(f"{place}. {harmless(app)}, {100 * probability:.1f} %", style="bold"))
+        lines.append(Padding(Text(harmless(sentence)), (0, 0, 0, 3), expand=False))
+    if unseen is not None:
+        lines.append(Text(f"an app never seen before, {100 * unseen:.1f} %", style="dim"))
+    return Group(*lines)
 
 
 def person(shown: dict[str, Any]) -> RenderableType:

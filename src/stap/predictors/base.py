@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from stap.events import Event, Moment, Ranking
 from stap.notices import Notice
+from stap.why import Reason
 
 
 class Predictor(Protocol):
@@ -65,4 +66,13 @@ class ForeseesUnseen(Protocol):
 
     def unseen(self, at: Moment | None = None) -> float:
         """How likely an app never observed comes next; asked at a moment, how likely it is launched then."""
+        ...
+
+
+@runtime_checkable
+class SaysWhy(Protocol):
+    """A predictor that gives reasons."""
+
+    def why(self, app: str, at: Moment | None = None, k: int = 3) -> list[Reason]:
+        """The strongest ones for the app's place in what `rank` answers."""
         ...

@@ -87,12 +87,15 @@ class Cues:
             generation.clear()
             generation.update(kept)
 
+    def find(self, cue: Cue) -> Successors | None:
+        return self._young.get(cue) or self._old.get(cue)
+
     def sharpen(self, prior: Floats, cue: Cue) -> Floats:
         """The prior's shares, corrected by what followed this cue; the more varied that is, the more prior is left.
 
         This is PPM's escape: as many virtual visits go to the prior as there are different successors.
         """
-        followers = self._young.get(cue) or self._old.get(cue)
+        followers = self.find(cue)
         if followers is None:
             return prior
         escape = len(followers.weights) * followers.unit
