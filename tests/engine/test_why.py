@@ -142,7 +142,7 @@ def facts(reasons: list[Reason]) -> dict[str, tuple[int, int, int | None, str | 
     return {reason.kind: (reason.count, reason.of, reason.hour, reason.app) for reason in reasons}
 
 
-TRUE = {  # Worked out by hand, as of 12:22 on the tenth day; which of it weighs enough to be told is the model's affair.
+TRUE: dict[str, dict[str, tuple[int | str | None, ...]]] = {  # by hand, as of 12:22 on the tenth day
     "news": {
         "before": (10, 19, None, "game"),  # game, which is used last, was left for news ten times, and nine for mail
         "hour": (0, 0, 12, None),
