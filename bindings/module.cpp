@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,10 +44,13 @@ struct Model {
     }
 };
 
+// For many threads: who calls holds the lock until what was answered is copied. Nobody waits for it with the GIL in
+// hand, and no Python object is made under it: that may run any code.
 struct Session {
     stap_session* handle;
     uint32_t vocabulary;
     std::vector<stap_candidate> best;
+    std::mutex lock;
     Session(const Session&) = delete;
     Session(stap_session* session, const Model& model)
         : handle(session), vocabulary(model.info().vocabulary), best(kMostRanked) {}
@@ -62,6 +66,22 @@ void check_unlocked(Work work, const char* message = nullptr) {
         status = work();
     }
     check(status, message);
+}
+
+template <typename Work>
+void check_slow(Session& session, Work work) {
+    check_unlocked([&] {
+        const std::lock_guard<std::mutex> alone(session.lock);
+        return work();
+    });
+}
+
+// What takes none keeps the GIL, unless another thread is at work in the session.
+template <typename Work>
+void check_quick(Session& session, Work work) {
+    if (!session.lock.try_lock()) return check_slow(session, work);
+    const std::lock_guard<std::mutex> alone(session.lock, std::adopt_lock);
+    check(work());
 }
 
 Model* load_file(const std::string& path, int weights) {
@@ -81,31 +101,62 @@ Session* new_session(const Model& model, int strategy, uint32_t context, int cac
 }
 
 void observe(Session& session, std::string_view app, int action, double minutes, double hour) {
-    check(stap_session_observe(session.handle, app.data(), app.size(), action, minutes, hour));
+    check_quick(session,
+                [&] { return stap_session_observe(session.handle, app.data(), app.size(), action, minutes, hour); });
 }
 
 void notify(Session& session, std::string_view app, double minutes) {
-    check(stap_session_notify(session.handle, app.data(), app.size(), minutes));
+    check_quick(session, [&] { return stap_session_notify(session.handle, app.data(), app.size(), minutes); });
 }
 
 void forget(Session& session, std::string_view app) {
-    check(stap_session_forget(session.handle, app.data(), app.size()));
+    check_quick(session, [&] { return stap_session_forget(session.handle, app.data(), app.size()); });
 }
 
-nb::list listed(const Session& session, size_t count) {
-    nb::list ranking;
-    for (size_t i = 0; i < count; ++i) {
-        const stap_candidate& c = session.best[i];
-        ranking.append(nb::make_tuple(nb::str(c.app, c.length), double(c.probability)));
+// A ranking that outlives the lock.
+struct Ranked {
+    struct App {
+        size_t length;
+        float probability;
+    };
+    std::string names;  // one after the other
+    std::vector<App> apps;
+    float unseen = 0;
+
+    nb::list listed() const {
+        nb::list out;
+        const char* name = names.data();
+        for (const App& app : apps) {
+            out.append(nb::make_tuple(nb::str(name, app.length), double(app.probability)));
+            name += app.length;
+        }
+        return out;
     }
-    return ranking;
+    nb::tuple with_unseen() const { return nb::make_tuple(listed(), double(unseen)); }
+};
+
+// ask(most, best, &count, &unseen): any of the functions that rank.
+template <typename Ask>
+Ranked ranked(Session& session, size_t k, Ask ask) {
+    Ranked out;
+    check_slow(session, [&] {
+        size_t count = 0;
+        const stap_status status = ask(std::min(k, session.best.size()), session.best.data(), &count, &out.unseen);
+        for (size_t i = 0; i < count; ++i) {
+            const stap_candidate& c = session.best[i];
+            out.names.append(c.app, c.length);
+            out.apps.push_back({c.length, c.probability});
+        }
+        return status;
+    });
+    return out;
 }
 
 nb::list rank(Session& session, size_t k) {
-    size_t count = 0;
-    const size_t most = std::min(k, session.best.size());
-    check_unlocked([&] { return stap_session_rank(session.handle, most, session.best.data(), &count); });
-    return listed(session, count);
+    const auto ask = [&](size_t most, stap_candidate* best, size_t* count, float*) {
+        return stap_session_rank(session.handle, most, best, count);
+    };
+    return ranked(session, k, ask).listed();
 }
 
 std::vector<stap_name> names_of(const std::vector<std::string>& texts) {
@@ -120,36 +171,35 @@ nb::tuple rank_among(Session& session, size_t k, double minutes, double hour,
     const std::vector<stap_name> only = among ? names_of(*among) : std::vector<stap_name>(), never = names_of(without);
     const stap_name* const first = only.empty() ? &kNobody : only.data();
     const stap_filter filter = {among ? first : nullptr, only.size(), never.data(), never.size()};
-    size_t count = 0;
-    float unseen = 0;
-    const size_t most = std::min(k, session.best.size());
-    check_unlocked([&] {
-        return stap_session_rank_among(session.handle, minutes, hour, &filter, most, session.best.data(), &count,
-                                       &unseen);
-    });
-    return nb::make_tuple(listed(session, count), double(unseen));
+    const auto ask = [&](size_t most, stap_candidate* best, size_t* count, float* unseen) {
+        return stap_session_rank_among(session.handle, minutes, hour, &filter, most, best, count, unseen);
+    };
+    return ranked(session, k, ask).with_unseen();
 }
 
 nb::tuple rank_at(Session& session, size_t k, double minutes, double hour) {
-    size_t count = 0;
-    float unseen = 0;
-    const size_t most = std::min(k, session.best.size());
-    check_unlocked([&] {
-        return stap_session_rank_at(session.handle, minutes, hour, most, session.best.data(), &count, &unseen);
-    });
-    return nb::make_tuple(listed(session, count), double(unseen));
+    const auto ask = [&](size_t most, stap_candidate* best, size_t* count, float* unseen) {
+        return stap_session_rank_at(session.handle, minutes, hour, most, best, count, unseen);
+    };
+    return ranked(session, k, ask).with_unseen();
 }
 
 nb::list why(Session& session, std::string_view app, size_t k, double minutes, double hour) {
     stap_reason reasons[STAP_REASON_KINDS];
     size_t count = 0;
     const size_t most = std::min(k, size_t(STAP_REASON_KINDS));
-    check_unlocked(
-        [&] { return stap_session_why(session.handle, app.data(), app.size(), minutes, hour, most, reasons, &count); });
+    std::string others[STAP_REASON_KINDS];  // names that outlive the lock
+    check_slow(session, [&] {
+        const stap_status status =
+            stap_session_why(session.handle, app.data(), app.size(), minutes, hour, most, reasons, &count);
+        for (size_t i = 0; status == STAP_OK && i < count; ++i)
+            if (reasons[i].app) others[i].assign(reasons[i].app, reasons[i].length);
+        return status;
+    });
     nb::list listed;
     for (size_t i = 0; i < count; ++i) {
         const stap_reason& r = reasons[i];
-        const nb::object other = r.app ? nb::object(nb::str(r.app, r.length)) : nb::none();
+        const nb::object other = r.app ? nb::object(nb::str(others[i].data(), others[i].size())) : nb::none();
         const nb::object at = r.hour < 0 ? nb::none() : nb::object(nb::int_(r.hour));
         listed.append(nb::make_tuple(int(r.kind), double(r.strength), r.count, r.of, at, other));
     }
@@ -172,28 +222,31 @@ std::vector<std::string> steady(const std::vector<std::string>& shown, const std
 
 double unseen(Session& session) {
     float probability = 0;
-    check_unlocked([&] { return stap_session_unseen(session.handle, &probability); });
+    check_slow(session, [&] { return stap_session_unseen(session.handle, &probability); });
     return probability;
 }
 
 Array<float, 1> logits(Session& session) {
     auto values = array<float, 1>({session.vocabulary}, 0);
-    check(stap_session_logits(session.handle, values.data(), session.vocabulary));
+    check_slow(session, [&] { return stap_session_logits(session.handle, values.data(), session.vocabulary); });
     return values;
 }
 
 size_t catch_up(Session& session, size_t most) {
     size_t left = 0;
-    check_unlocked([&] { return stap_session_catch_up(session.handle, most, &left); });
+    check_slow(session, [&] { return stap_session_catch_up(session.handle, most, &left); });
     return left;
 }
 
-nb::bytes snapshot(const Session& session) {
-    size_t size = 0;
-    const stap_status status = stap_session_snapshot(session.handle, nullptr, 0, &size);
-    if (status != STAP_ERROR_ROOM) check(status);
-    std::string bytes(size, '\0');
-    check(stap_session_snapshot(session.handle, bytes.data(), bytes.size(), &size));
+nb::bytes snapshot(Session& session) {
+    std::string bytes;
+    check_slow(session, [&] {
+        size_t size = 0;
+        const stap_status status = stap_session_snapshot(session.handle, nullptr, 0, &size);
+        if (status != STAP_ERROR_ROOM) return status;
+        bytes.resize(size);
+        return stap_session_snapshot(session.handle, bytes.data(), bytes.size(), &size);
+    });
     return nb::bytes(bytes.data(), bytes.size());
 }
 
@@ -203,17 +256,20 @@ Session* restore(const Model& model, nb::bytes data, int kernels) {
     return new Session(session, model);
 }
 
-nb::object index_of(const Session& session, std::string_view app) {
+nb::object index_of(Session& session, std::string_view app) {
     uint32_t index = 0;
-    const stap_status status = stap_session_index(session.handle, app.data(), app.size(), &index);
-    if (status == STAP_ERROR_APP) return nb::none();
-    check(status);
-    return nb::int_(index);
+    bool held = true;
+    check_quick(session, [&] {
+        const stap_status status = stap_session_index(session.handle, app.data(), app.size(), &index);
+        held = status != STAP_ERROR_APP;
+        return held ? status : STAP_OK;
+    });
+    return held ? nb::object(nb::int_(index)) : nb::none();
 }
 
-nb::dict info(const Session& session) {
+nb::dict info(Session& session) {
     stap_session_info info;
-    check(stap_session_get_info(session.handle, &info));
+    check_quick(session, [&] { return stap_session_get_info(session.handle, &info); });
     nb::dict out;
     out["events"] = info.events;
     out["apps"] = info.apps;

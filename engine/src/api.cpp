@@ -1,4 +1,4 @@
-// The C border: arguments are checked, everything thrown becomes a status.
+// The C border: arguments are checked, and what they ask for is done behind border.h.
 #include <cmath>
 
 #include "arguments.h"

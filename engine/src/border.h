@@ -1,10 +1,10 @@
-// What every call from C goes through: everything thrown becomes a status, and one call at a time is at work in a
-// session.
+// Behind every C function: everything thrown becomes a status, and a session is one caller's, whole or broken.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "failure.h"

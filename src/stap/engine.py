@@ -10,7 +10,8 @@ A model is read once and shared by any number of predictors, one a person:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
@@ -35,13 +36,14 @@ DTYPES: tuple[str, ...] = ("fp32", "fp16", "int8")
 STRATEGIES: tuple[str, ...] = ("iswi", "reset", "re-prefill", "rolling")
 KERNELS: tuple[str, ...] = ("best", "scalar", "avx2", "avx512", "neon")
 AS_STORED = 3
-UNKNOWN_APP, NOTHING_OBSERVED = 8, 10
+NO_MEMORY, UNKNOWN_APP, NOTHING_OBSERVED, BROKEN = 2, 8, 10, 16  # statuses
 OTHER = Moment(2e300, 0.0)  # instead of a moment: of the next other app
 MOST = 1 << 20  # apps; a session keeps far fewer
 DEFAULT_CACHE: Dtype = "int8"
 
 _SETTINGS_REMEDY = "check context, app_limit, seed and kernels"
 _MODEL_REMEDY = "use a model that `stap train` or `stap export` wrote"
+_BROKEN_REMEDY = "restore a snapshot or replay the log"
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,20 @@ def how_many(k: int) -> int:
     if count < 0:
         raise BadInput("ranking", f"{short(k)} is no number of apps", "ask for a whole number from 0 up")
     return min(count, MOST)
+
+
+def _refusal(error: _engine.EngineError, where: str, remedy: str) -> BadInput:
+    """What the engine refused. A session that memory did not suffice for is of no more use."""
+    status, why = error.args
+    return BadInput(where, why, _BROKEN_REMEDY if status in (NO_MEMORY, BROKEN) else remedy)
+
+
+@contextmanager
+def _refusing(where: str) -> Iterator[None]:
+    try:
+        yield
+    except _engine.EngineError as error:
+        raise _refusal(error, where, _MODEL_REMEDY) from None
 
 
 class EngineModel:
@@ -135,7 +151,7 @@ class EngineModel:
 
 
 class EnginePredictor:
-    """One person's session."""
+    """One person's session. Any number of threads may use it: each call is done alone."""
 
     def __init__(self, session: _engine.Session) -> None:
         self._session = session
@@ -144,7 +160,7 @@ class EnginePredictor:
         try:
             self._session.observe(event.app, event.action, event.minutes, event.hour)
         except _engine.EngineError as error:
-            raise BadInput("event", error.args[1], f"mend {short(event)}") from None
+            raise _refusal(error, "event", f"mend {short(event)}") from None
         except (TypeError, AttributeError):
             why = "its app is no text, or its time no number"
             raise BadInput("event", why, f"mend {short(event)}") from None
@@ -154,17 +170,20 @@ class EnginePredictor:
         try:
             self._session.notify(notice.app, notice.minutes)
         except _engine.EngineError as error:
-            raise BadInput("notification", error.args[1], f"mend {short(notice)}") from None
+            raise _refusal(error, "notification", f"mend {short(notice)}") from None
         except (TypeError, AttributeError):
             why = "its app is no text, or its time no number"
             raise BadInput("notification", why, f"mend {short(notice)}") from None
 
     def forget(self, app: str) -> None:
         """No trace of its name stays; opened again, it is a new app."""
+        unknown = BadInput("forget", f"no app {short(app)} was seen", "name one that was opened or notified")
         try:
             self._session.forget(app)
-        except (_engine.EngineError, TypeError):
-            raise BadInput("forget", f"no app {short(app)} was seen", "name one that was opened or notified") from None
+        except TypeError:
+            raise unknown from None
+        except _engine.EngineError as error:
+            raise (unknown if error.args[0] == UNKNOWN_APP else _refusal(error, "forget", _MODEL_REMEDY)) from None
 
     def rank(self, k: int, at: Moment | None = None) -> Ranking:
         k = how_many(k)
@@ -187,7 +206,7 @@ class EnginePredictor:
         except _engine.EngineError as error:
             if error.args[0] == NOTHING_OBSERVED:
                 return []
-            raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
+            raise _refusal(error, "ranking", _MODEL_REMEDY) from None
 
     def unseen(self, at: Moment | None = None) -> float:
         """How likely an app never seen before comes next, or is launched then; 0 for a model without evidence."""
@@ -196,7 +215,7 @@ class EnginePredictor:
         except _engine.EngineError as error:
             if error.args[0] == NOTHING_OBSERVED:
                 return 1.0
-            raise BadInput("ranking", error.args[1], _MODEL_REMEDY) from None
+            raise _refusal(error, "ranking", _MODEL_REMEDY) from None
 
     def why(self, app: str, at: Moment | None = None, k: int = 3) -> list[Reason]:
         """The strongest reasons for the app's place in what `rank` answers; none: nothing special."""
@@ -205,26 +224,31 @@ class EnginePredictor:
         except _engine.EngineError as error:
             if error.args[0] == UNKNOWN_APP:
                 raise BadInput("why", f"no app {short(app)} was seen", "name one that was opened") from None
-            raise BadInput("why", error.args[1], _MODEL_REMEDY) from None
+            raise _refusal(error, "why", _MODEL_REMEDY) from None
         except TypeError:
             raise BadInput("why", f"{short(app)} is no app's name", "give it as text") from None
         return [Reason(KINDS[reason[0]], *reason[1:]) for reason in found]
 
     def catch_up(self, most: int = 32) -> int:
         """Work off at most so many waiting events of the passive cache; what is left. For when nobody waits."""
-        return self._session.catch_up(most)
+        with _refusing("catching up"):
+            return self._session.catch_up(most)
 
     def logits(self) -> NDArray[np.float32]:
         """(V,) after the last event."""
-        return self._session.logits()
+        with _refusing("logits"):
+            return self._session.logits()
 
     def index(self, app: str) -> int | None:
         """The virtual index an app holds."""
-        return self._session.index(app)
+        with _refusing("index"):
+            return self._session.index(app)
 
     def snapshot(self) -> bytes:
-        return self._session.snapshot()
+        with _refusing("snapshot"):
+            return self._session.snapshot()
 
     def info(self) -> dict[str, Any]:
         """Events, apps, context, pending, forgotten, cache_bytes, other_bytes, kernels."""
-        return self._session.info()
+        with _refusing("info"):
+            return self._session.info()

@@ -15,7 +15,8 @@ from itertools import chain
 from math import inf, isfinite
 from numbers import Real
 from pathlib import Path
-from typing import Self
+from threading import RLock
+from typing import Any, NoReturn, Self
 
 import polars as pl
 
@@ -40,12 +41,15 @@ class Predictor:
 
     Times are aware datetimes, of which minutes are absolute and the hour is the local one, so that neither a journey
     nor the end of summer time confuses them; or, all of them, the person's wall clock.
+
+    Any number of threads may share one: their calls are answered as if made one after the other.
     """
 
     def __init__(self, model: EngineModel, user: str = "") -> None:
         self._model = model
         self._session = model.predictor(Settings(seed=seed_of(user)))
         self._zoned: bool | None = None  # whether times have come with a zone; None: none has come
+        self._telling = RLock()  # held by who observes, so that all threads tell one kind of time
 
     @classmethod
     def load(cls, path: Path | str | None = None, user: str = "") -> Self:
@@ -55,6 +59,19 @@ class Predictor:
     def fresh(self, user: str = "") -> Self:
         """A predictor for somebody else, over the same copy of the weights."""
         return type(self)(self._model, user)
+
+    def __copy__(self) -> Self:
+        """The same history over the same copy of the weights; from here on each goes its own way."""
+        copy = self.fresh()
+        with self._telling:
+            copy._session, copy._zoned = self._model.restore(self._session.snapshot()), self._zoned
+        return copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Predictor is not pickled; save(path) it, and restore(path) with the same model")
 
     def opened(self, app: str, when: When) -> None:
         self._observe(app, OPEN, when)
@@ -82,16 +99,17 @@ class Predictor:
         table = usage.validate(table, "usage table")
         if table["user"].n_unique() > 1:
             raise BadInput("usage table", "several users in it", "a predictor is one person's: choose one")
-        self._check_kind(zoned=False)  # a table's times are a wall clock's
         launches = "home" in table.columns  # then an app that came again is told apart from one that stayed
         corpus = from_table(table.sort("start", maintain_order=True)) if launches else merged(table)
         posted = {} if notifications is None else notices(usage.validate_notifications(notifications, "notifications"))
-        for each in interleaved(chain.from_iterable(corpus.events(0)), posted.get(corpus.users[0], ())):
-            if isinstance(each, Notice):
-                self._session.notified(each)
-            else:
-                self.observe(each)
-        self._zoned = False
+        with self._telling:
+            self._check_kind(zoned=False)  # a table's times are a wall clock's
+            for each in interleaved(chain.from_iterable(corpus.events(0)), posted.get(corpus.users[0], ())):
+                if isinstance(each, Notice):
+                    self._session.notified(each)
+                else:
+                    self.observe(each)
+            self._zoned = False
 
     def rank(
         self, k: int = 5, at: When | None = None, among: Collection[str] | None = None, without: Collection[str] = ()
@@ -151,14 +169,17 @@ class Predictor:
         """Go on where `save` was called, with the same model; what was observed since is gone. Gives itself back."""
         state = read_bytes(as_path(path), LARGEST_STATE)
         try:
-            self._session, self._zoned = self._model.restore(state), None
+            session = self._model.restore(state)
         except BadInput as error:
             raise BadInput(str(path), error.why, error.remedy) from None
+        with self._telling:
+            self._session, self._zoned = session, None
         return self
 
     def _observe(self, app: str, action: int, when: When) -> None:
-        self.observe(Event(app, action, *self._clock(when)))
-        self._zoned = _has_zone(when)
+        with self._telling:
+            self.observe(Event(app, action, *self._clock(when)))
+            self._zoned = _has_zone(when)
 
     def _clock(self, when: When) -> tuple[float, float]:
         """Minutes and hour, on the one kind of clock that this predictor is told."""
