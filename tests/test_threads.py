@@ -20,7 +20,8 @@ from stap import Predictor
 from stap._engine import EngineError
 from stap.engine import BROKEN, NO_MEMORY, EngineModel, EnginePredictor
 from stap.errors import BadInput
-from stap.events import CLOSE, OPEN, Event, Moment, Notice, Ranking
+from stap.events import CLOSE, OPEN, Event, Moment, Ranking
+from stap.notices import Notice
 from stap.weights import shipped
 
 MONDAY = datetime(2025, 3, 3, 8)
