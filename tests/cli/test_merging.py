@@ -83,6 +83,7 @@ def test_training_on_merged_usages_ends_in_the_same_weights(
         assert np.array_equal(tensor, models[1][name]), name
 
 
+@pytest.mark.slow
 def test_the_rival_and_a_study_do_the_same(tables: tuple[Path, Path], tmp_path: Path) -> None:
     trees, figures = [], []
     for log in tables:

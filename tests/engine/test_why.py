@@ -50,7 +50,7 @@ def test_the_engine_and_python_give_the_same_reasons(path: Path) -> None:
             one.observe(event)
             if step % 7 == 3:  # some are opened soon, some wait
                 one.notified(Notice("abcdefghijkl"[step % 12], event.minutes + 0.1, event.hour))
-        for at in questions(event) if step % 25 == 24 else ():
+        for at in questions(event) if step % 100 == 99 else ():
             for app, _ in native.rank(EVERY, WHENEVER):
                 mine, its = native.why(app, at, EVERY), reference.why(app, at, EVERY)
                 told = {reason.kind: replace(reason, strength=0.0) for reason in mine}
