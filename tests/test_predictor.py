@@ -18,7 +18,7 @@ from stap import Predictor, sources, weights
 from stap.demo.person import LOG
 from stap.engine import EngineModel
 from stap.errors import BadInput
-from stap.events import Event, Moment, Ranking, merged
+from stap.events import Event, Moment, Ranking, from_table, merged
 from stap.notices import notices
 from stap.predictors import make
 from stap.weights import shipped
@@ -285,7 +285,7 @@ def test_a_table_is_replayed_with_the_notifications_beside_it(table: pl.DataFram
     replayed.replay(head, posted)
     plain.replay(head)
     waiting = notices(posted)[head["user"][0]]
-    for pair in merged(head).events(0):
+    for pair in from_table(head).events(0):
         for event in pair:
             while waiting and waiting[0].minutes < event.minutes:
                 notice = waiting.pop(0)
