@@ -28,6 +28,18 @@ def sharp(config: ModelConfig, seed: int = 0) -> Transformer:
     return model
 
 
+def stirred(model: Transformer) -> Transformer:
+    """With random weights in every part of its heads: nothing is left at the zeros it starts from."""
+    with torch.no_grad():
+        for head in filter(None, (model.evidence, model.launch)):
+            for parameter in head.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+            head.statistic_mean.normal_(-2.0, 1.0)
+            head.statistic_scale.fill_(0.3)
+            head.context_scale.fill_(0.3)
+    return model
+
+
 def saved(model: Transformer, folder: Path) -> Path:
     path = folder / "model.safetensors"
     weights.save(model, path)

@@ -13,7 +13,7 @@ from stap.events import WHENEVER, Event, Moment
 from stap.model.config import ModelConfig
 from stap.reference.session import Stap
 
-from .reference import saved, sharp
+from .reference import saved, sharp, stirred
 
 EVIDENT = ModelConfig(
     vocabulary=30, context=64, dim=16, layers=2, heads=2, hidden=24, evidence=16, candidate_heads=1, ordinal_heads=1
@@ -41,7 +41,7 @@ def questions(event: Event) -> list[Moment | None]:
 @pytest.fixture(params=[0, 24], ids=["no launch head", "launch head"])
 def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A model with a launch head, and one without: the habit of returning speaks for that."""
-    return saved(sharp(replace(EVIDENT, launches=request.param)), tmp_path)
+    return saved(stirred(sharp(replace(EVIDENT, launches=request.param))), tmp_path)
 
 
 def predictor(path: Path, seed: int = 7) -> EnginePredictor:

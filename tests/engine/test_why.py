@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from stap.engine import EngineModel, EnginePredictor, Settings
 from stap.errors import BadInput
@@ -18,7 +17,7 @@ from stap.notices import Notice
 from stap.reference.why import TellingStap
 from stap.why import Reason
 
-from .reference import saved, sharp
+from .reference import saved, sharp, stirred
 from .test_launch import EVIDENT, life, questions
 
 EVERY = 99
@@ -26,16 +25,7 @@ EVERY = 99
 
 @pytest.fixture(params=[0, 24], ids=["no launch head", "launch head"])
 def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """With random weights in every part of its heads: nothing is left at the zeros it starts from."""
-    model = sharp(replace(EVIDENT, launches=request.param))
-    with torch.no_grad():
-        for head in filter(None, (model.evidence, model.launch)):
-            for parameter in head.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.1)
-            head.statistic_mean.normal_(-2.0, 1.0)
-            head.statistic_scale.fill_(0.3)
-            head.context_scale.fill_(0.3)
-    return saved(model, tmp_path)
+    return saved(stirred(sharp(replace(EVIDENT, launches=request.param))), tmp_path)
 
 
 def predictor(path: Path) -> EnginePredictor:
