@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,15 +32,16 @@ def predictor(path: Path) -> EnginePredictor:
     return EngineModel(path, "fp32").predictor(Settings(seed=7, cache="fp32"))
 
 
-def test_the_engine_and_python_give_the_same_reasons(path: Path) -> None:
+def kinds_compared(path: Path, launches: int, asked: Collection[int]) -> set[str]:
+    """Engine against twin over a life, asked after some of its events; which kinds of reason came up."""
     native, reference = predictor(path), TellingStap(weights.load(path), 7)
-    kinds = set()
-    for step, event in enumerate(life(50)):
+    kinds: set[str] = set()
+    for step, event in enumerate(life(launches)):
         for one in (native, reference):
             one.observe(event)
             if step % 7 == 3:  # some are opened soon, some wait
                 one.notified(Notice("abcdefghijkl"[step % 12], event.minutes + 0.1, event.hour))
-        for at in questions(event) if step in (40, 80) else ():
+        for at in questions(event) if step in asked else ():
             for app, _ in native.rank(EVERY, WHENEVER):
                 mine, its = native.why(app, at, EVERY), reference.why(app, at, EVERY)
                 told = {reason.kind: replace(reason, strength=0.0) for reason in mine}
@@ -50,7 +51,17 @@ def test_the_engine_and_python_give_the_same_reasons(path: Path) -> None:
                     assert reason.strength == pytest.approx(strength[reason.kind], abs=1e-5)
                 assert mine == sorted(mine, key=lambda reason: -reason.strength)
                 kinds |= set(told)
-    assert kinds >= {"again", "before", "hour", "often", "notified"}
+    return kinds
+
+
+def test_the_engine_and_python_give_the_same_reasons(path: Path) -> None:
+    assert kinds_compared(path, 50, (40, 80)) >= {"again", "before", "hour", "often", "notified"}
+
+
+@pytest.mark.slow
+def test_the_engine_and_python_give_the_same_reasons_of_all_kinds(path: Path) -> None:
+    kinds = {"again", "after pause", "before", "hour", "recent", "lately", "often", "notified"}
+    assert kinds_compared(path, 150, range(24, 300, 25)) >= kinds
 
 
 def test_asking_why_changes_nothing(path: Path) -> None:
