@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,9 @@ def test_the_corpus_is_small() -> None:
 
 @pytest.mark.slow
 def test_half_a_minute_of_inputs_that_nobody_would_write(tmp_path: Path) -> None:
-    """What was found lies in tests/sources/found: mend it, and put it into the corpus."""
-    inputs, findings = fuzz(30, time.time_ns() % 2**32)
+    """The same ones every time, as far as they go. What was found lies in tests/sources/found: mend it, then into the
+    corpus with it.
+    """
+    inputs, findings = fuzz(30, seed=1)
     assert not findings, findings[0]
     assert inputs > 500

@@ -146,3 +146,9 @@ def test_a_screen_state_without_brackets_is_known_from_the_one_with() -> None:
 def test_a_translated_header_is_recognised_by_the_rows(tmp_path: Path) -> None:
     text = '"Nombre","Fecha","Hora","Duración"\n"Mail","31/1/2020","10:00:00","0:00:01"\n'
     assert load(write(tmp_path, text)).format == "app-usage"
+
+
+def test_a_date_of_any_length_is_refused_in_a_short_line(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="row 2: not a date: '1/13/xxxx") as refused:
+        load(export(tmp_path, ("1/13/" + "x" * 5_000, "10:00:00")))
+    assert len(refused.value.why) < 100

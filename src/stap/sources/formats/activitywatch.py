@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from stap.errors import BadInput
+from stap.errors import BadInput, short
 from stap.sources.reading.base import Head, Log, Options, Records
 from stap.sources.reading.clock import LATEST, Zone, iso_utc, take_spans, take_time
 from stap.sources.reading.rows import ROW
@@ -92,7 +92,7 @@ def _events(log: Log, bucket: dict[str, Any], keys: tuple[str, ...]) -> pl.DataF
     """ROW, app, start, end in UTC, in the order of the bucket turned oldest first."""
     events = bucket.get("events")
     if not isinstance(events, list):
-        raise BadInput(log.name, f"bucket {bucket.get('id')!r} has no events", "export it again")
+        raise BadInput(log.name, f"bucket {short(bucket.get('id'))} has no events", "export it again")
     frame = pl.DataFrame(list(_rows(events, keys)), schema=EVENT_SCHEMA, orient="row")
     sieve = log.sieve
     frame = sieve.bounded(sieve.reject(frame, pl.col("app") == "", f"an event without {' or '.join(keys)}"), "app")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from stap.errors import BadInput
+from stap.errors import BadInput, short
 from stap.sources.reading.rows import ROW, Sieve
 
 ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year", "ymd": "year/month/day"}
@@ -62,7 +62,7 @@ def _read_dates(sieve: Sieve, frame: pl.DataFrame) -> tuple[pl.DataFrame, DateOr
     tried = {order: _dates(numbers, order) for order in ORDERS}
     scores = {order: _score(day, times) for order, day in tried.items()}
     if all(score[0] == frame.height for score in scores.values()):
-        raise BadInput(sieve.where, f"not a date: {frame['date'][0]!r}", "check the Date column", frame[ROW][0])
+        raise BadInput(sieve.where, f"not a date: {short(frame['date'][0])}", "check the Date column", frame[ROW][0])
     best = min(scores.values())
     fitting = [order for order in ORDERS if scores[order][:2] == best[:2]]
     order = _likeliest([order for order in fitting if scores[order] == best], frame)
@@ -77,9 +77,9 @@ def _read_dates(sieve: Sieve, frame: pl.DataFrame) -> tuple[pl.DataFrame, DateOr
 def _dates(numbers: pl.DataFrame, order: str) -> pl.Series:
     """The column as dates under one order, null where there is no such day."""
     field = {letter: pl.col(f"n{place}") for place, letter in enumerate(order, 1)}
-    short = field["y"].str.len_chars() <= 2
+    brief = field["y"].str.len_chars() <= 2
     year = field["y"].cast(pl.Int32)
-    year = pl.when(short).then(year + 2000).when(year > 2400).then(year - BUDDHIST).otherwise(year)
+    year = pl.when(brief).then(year + 2000).when(year > 2400).then(year - BUDDHIST).otherwise(year)
     known = pl.when(year.is_between(1990, 2099)).then(year)
     text = pl.format("{}-{}-{}", known, field["m"], field["d"])
     return numbers.select(text.str.to_datetime("%Y-%m-%d", time_unit="us", strict=False).alias("day")).to_series()

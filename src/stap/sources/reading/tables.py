@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 
 import polars as pl
 
-from stap.errors import BadInput
+from stap.errors import BadInput, short
 from stap.sources.reading.base import Log
 from stap.sources.reading.rows import ROW
 
@@ -65,7 +65,7 @@ def read_columns(log: Log, needed: Collection[str], wanted: Collection[str], rem
         raise BadInput(log.name, f"no header with {', '.join(needed)}", remedy, row)
     double = next((name for name in wanted if lower.count(name) > 1), None)
     if double is not None:
-        raise BadInput(log.name, f"two columns {double!r}", "leave one of them out", row)
+        raise BadInput(log.name, f"two columns {short(double)}", "leave one of them out", row)
     names = [name if name in wanted else f"column {place}" for place, name in enumerate(lower, 1)]
     return read_table(log, separator, names, skip=row)
 
