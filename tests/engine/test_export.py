@@ -91,7 +91,11 @@ def test_a_folder_is_exported_only_when_a_run_is_in_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "config",
-    [SMALL, ModelConfig(vocabulary=30, dim=24, layers=2, heads=3, hidden=20, query_key_norm=True, ordinal_heads=1)],
+    [
+        SMALL,
+        ModelConfig(vocabulary=30, dim=24, layers=2, heads=3, hidden=20, query_key_norm=True, ordinal_heads=1),
+        ModelConfig(vocabulary=30, dim=24, layers=2, heads=3, hidden=20, tied_apps=True, mixed_keys=True),
+    ],
 )
 def test_onnx_gives_the_same_logits(tmp_path: Path, config: ModelConfig) -> None:
     model = sharp(config)
@@ -102,6 +106,10 @@ def test_onnx_gives_the_same_logits(tmp_path: Path, config: ModelConfig) -> None
     session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
     cache, rng = Cache(config, 64), np.random.default_rng(0)
     past = [np.zeros((config.layers, config.heads, 0, config.head_dim), np.float32)] * 2
+    names = ["past_keys", "past_values"]
+    if config.mixed_keys:
+        past.append(np.zeros((config.layers, config.heads, 1, config.head_dim), np.float32))
+        names.append("last_key")
     minutes = 29e6 + np.cumsum(rng.exponential(3e4, 20))
     step = 0
     for count in (3, 1, 1, 7, 8):
@@ -112,7 +120,7 @@ def test_onnx_gives_the_same_logits(tmp_path: Path, config: ModelConfig) -> None
             arrays = (torch.from_numpy(a)[None] for a in (app, action, now, hour))
             wanted = model(*arrays, cache)[0].numpy()
         feed = {"app": app, "action": action, "minutes": now - minutes[0], "hour": hour}
-        logits, *past = session.run(None, feed | {"past_keys": past[0], "past_values": past[1]})
+        logits, *past = session.run(None, feed | dict(zip(names, past, strict=True)))
         assert np.abs(logits - wanted).max() < 1e-4
         step += count
         assert past[0].shape[2] == step

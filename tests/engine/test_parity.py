@@ -19,6 +19,18 @@ from stap.sources import read
 
 from .reference import SMALL, iswi_logits, person, saved, sharp
 
+PURE = ModelConfig(  # every switch of the preset
+    vocabulary=45,
+    context=64,
+    dim=32,
+    layers=2,
+    heads=4,
+    hidden=48,
+    query_key_norm=True,
+    ordinal_heads=2,
+    tied_apps=True,
+    mixed_keys=True,
+)
 EXACT = Settings(cache="fp32")
 
 
@@ -46,6 +58,9 @@ def agree(found: NDArray[np.float32], wanted: NDArray[np.float32]) -> None:
         SMALL,
         ModelConfig(vocabulary=40, context=64, dim=64, layers=2, heads=1, hidden=96, query_key_norm=True),
         ModelConfig(vocabulary=61, context=100, dim=40, layers=2, heads=4, hidden=33, ordinal_heads=2, time_base=500.0),
+        replace(SMALL, tied_apps=True),
+        replace(SMALL, dim=40, heads=4, mixed_keys=True),
+        PURE,
     ],
 )
 def test_logits_across_hand_overs(tmp_path: Path, config: ModelConfig, kernels: str) -> None:
@@ -65,10 +80,10 @@ def test_ranking_is_that_of_the_torch_predictor(tmp_path: Path) -> None:
         assert [p for _, p in found] == pytest.approx([p for _, p in wanted], abs=1e-5)
 
 
-@pytest.mark.parametrize("ordinal", [0, 1])
-def test_more_apps_than_indices(tmp_path: Path, ordinal: int) -> None:
+@pytest.mark.parametrize("config", [SMALL, replace(SMALL, ordinal_heads=1), PURE])
+def test_more_apps_than_indices(tmp_path: Path, config: ModelConfig) -> None:
     """A recycled index: the old app's events are hidden in both caches, in the engine and in torch alike."""
-    config = replace(SMALL, vocabulary=8, context=64, ordinal_heads=ordinal)
+    config = replace(config, vocabulary=8, context=64)
     model, events = sharp(config), person(400, 14, seed=2)
     ours, theirs = EngineModel(saved(model, tmp_path)).predictor(EXACT), Stap(model)
     for event in events:

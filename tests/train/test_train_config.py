@@ -55,7 +55,7 @@ def test_a_file_changes_only_what_it_names(tmp_path: Path) -> None:
         ("split = [8, 0]", "training, validation"),
         ("split = [[8], 2]", "split"),
         ("[model]\nevidence = 16", "shipped task"),
-        ("average = 0.9", "shipped task"),
+        ("average = 0.9", "shipped and the pure task"),
         ("[population]\nstep = 3", "unknown setting 'step'"),
         ("[population]\nprior_share = 1.0", "prior_share"),
         ("fold = '1/5'\nsplit = [7, 1, 2]", "held out already"),

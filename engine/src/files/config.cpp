@@ -27,9 +27,9 @@ void set(Config& config, const std::string& name, const Json& value) {
         config.*real->field = value.number();
         if (!(value.number() > real->above && value.number() < real->below))
             bad(name + " is " + value.text + ", out of range");
-    } else if (name == "query_key_norm") {
+    } else if (const FlagSetting* flag = find(kFlagSettings, name)) {
         if (value.kind != Json::kBool) bad(name + " is neither true nor false");
-        config.query_key_norm = value.flag;
+        config.*flag->field = value.flag;
     } else {
         bad("unknown setting \"" + name.substr(0, 80) + "\"");
     }
@@ -65,13 +65,14 @@ std::vector<TensorShape> config_tensors(const Config& config) {
         const std::string block = "blocks." + std::to_string(n) + ".", attention = block + "attention.";
         add(block, {{"attention_norm.weight", {d}}});
         add(attention, {{"qkv.weight", {3 * d, d}, true}});
+        if (config.mixed_keys) add(attention, {{"key_before", {d}}});
         const uint64_t head = config.head_dim();
         if (config.query_key_norm) add(attention, {{"query_norm.weight", {head}}, {"key_norm.weight", {head}}});
         add(attention, {{"out.weight", {d, d}, true}});
         add(block, {{"feedforward_norm.weight", {d}}});
         add(block, {{"feedforward.gate_up.weight", {2 * h, d}, true}, {"feedforward.down.weight", {d, h}, true}});
     }
-    add("", {{"norm.weight", {d}}, {"head.weight", {v, d}, true}});
+    add("", {{"norm.weight", {d}}, {"head.weight", {config.tied_apps ? d : v, d}, true}});
     if (!config.evidence) return tensors;
     const uint64_t inside = uint64_t(config.candidate_heads) * kCandidateHead;
     const auto add_head = [&](const std::string& prefix, const HeadShape& shape) {

@@ -32,6 +32,8 @@ struct Config {
     double time_base = 100000.0;
     double norm_eps = 1e-5;
     bool query_key_norm = false;
+    bool tied_apps = false;        // the head is a map (d, d), then products with the apps' own vectors
+    bool mixed_keys = false;       // every key has a share of the key before it
     uint32_t ordinal_heads = 0;    // the last so many heads turn by the event's index
     uint32_t evidence = 0;         // width of the evidence head; 0: none
     uint32_t candidate_heads = 0;  // by which its candidates are compared with each other; 0: they are not
@@ -67,6 +69,15 @@ struct RealSetting {
     double Config::* field;
     double above, below;
 };
+
+struct FlagSetting {
+    const char* name;
+    bool Config::* field;
+};
+
+constexpr FlagSetting kFlagSettings[] = {{"query_key_norm", &Config::query_key_norm},
+                                         {"tied_apps", &Config::tied_apps},
+                                         {"mixed_keys", &Config::mixed_keys}};
 
 constexpr RealSetting kRealSettings[] = {{"time_base", &Config::time_base, 1, 1e12},
                                          {"norm_eps", &Config::norm_eps, 0, 1}};

@@ -48,21 +48,38 @@ class Loader {
 
     OwnedMatrix matrix(const std::string& name, Spread rows, Spread cols, stap_dtype wanted) {
         const TensorEntry& entry = file_.tensors.at(name);
-        OwnedMatrix matrix;
-        matrix.view.dtype = wanted == STAP_AS_STORED ? entry.dtype : wanted;
-        matrix.view.rows = rows.size();
-        matrix.view.cols = cols.size();
-        const size_t size = size_t(rows.size()) * cols.size();
-        matrix.data = make<uint8_t>(size * dtype_size(matrix.view.dtype));
-        matrix.scale = make<float>(rows.size());
-        matrix.view.data = matrix.data.get();
-        matrix.view.scale = matrix.scale.get();
-        if (entry.dtype == STAP_I8) {
-            fill_stored_i8(matrix, name, rows, cols);
+        OwnedMatrix matrix = room(rows, cols, wanted == STAP_AS_STORED ? entry.dtype : wanted);
+        if (entry.dtype == STAP_I8 && matrix.view.dtype == STAP_I8) {
+            fill_as_stored(matrix, stored_i8(name), rows, cols);
         } else {
-            fill(matrix, floats(name), rows, cols);
+            fill(matrix, values_of(name), rows, cols);
         }
         return matrix;
+    }
+
+    // The head of tied apps: row a is app a's vector times the map.
+    OwnedMatrix tied_head(uint32_t v, uint32_t d, Spread rows, Spread cols, stap_dtype wanted) {
+        const std::vector<float> apps = floats("embed_app.weight"), map = values_of("head.weight");
+        std::vector<float> head(size_t(v) * d);
+        std::vector<double> sum(d);
+        for (uint32_t a = 0; a < v; ++a) {
+            std::fill(sum.begin(), sum.end(), 0.0);
+            for (uint32_t k = 0; k < d; ++k)
+                for (uint32_t c = 0; c < d; ++c) sum[c] += double(apps[size_t(a) * d + k]) * map[size_t(k) * d + c];
+            std::copy(sum.begin(), sum.end(), head.begin() + ptrdiff_t(a) * d);
+        }
+        OwnedMatrix matrix =
+            room(rows, cols, wanted == STAP_AS_STORED ? file_.tensors.at("head.weight").dtype : wanted);
+        fill(matrix, head, rows, cols);
+        return matrix;
+    }
+
+    // A vector whose values stand apart as those of padded heads do.
+    Buffer<float> spread(const std::string& name, Spread places) {
+        const std::vector<float> values = floats(name);
+        Buffer<float> out = make<float>(places.size());
+        for (uint32_t i = 0; i < values.size(); ++i) out[places.place(i)] = values[i];
+        return out;
     }
 
     template <typename T>
@@ -71,6 +88,18 @@ class Loader {
     }
 
    private:
+    OwnedMatrix room(Spread rows, Spread cols, stap_dtype dtype) {
+        OwnedMatrix matrix;
+        matrix.view.dtype = dtype;
+        matrix.view.rows = rows.size();
+        matrix.view.cols = cols.size();
+        matrix.data = make<uint8_t>(size_t(rows.size()) * cols.size() * dtype_size(dtype));
+        matrix.scale = make<float>(rows.size());
+        matrix.view.data = matrix.data.get();
+        matrix.view.scale = matrix.scale.get();
+        return matrix;
+    }
+
     // Values as they are into float or half, or to the nearest of 255 steps of their row.
     void fill(OwnedMatrix& matrix, const std::vector<float>& values, Spread rows, Spread cols) {
         const uint32_t width = cols.groups * cols.real;
@@ -92,29 +121,42 @@ class Loader {
         }
     }
 
-    void fill_stored_i8(OwnedMatrix& matrix, const std::string& name, Spread rows, Spread cols) {
-        const TensorEntry& entry = file_.tensors.at(name);
-        const std::vector<float> scale = floats(name + ".scale");
-        for (float value : scale)
+    struct Whole {
+        std::vector<int8_t> values;
+        std::vector<float> scale;  // of each row
+
+        float at(size_t i) const { return float(values[i]) * scale[i / (values.size() / scale.size())]; }
+    };
+
+    Whole stored_i8(const std::string& name) {
+        Whole stored = {std::vector<int8_t>(size_t(file_.tensors.at(name).count())), floats(name + ".scale")};
+        for (float value : stored.scale)
             if (!(value > 0))
                 fail(STAP_ERROR_TENSOR, "the scale of tensor \"" + name + "\" is not positive everywhere");
-        std::vector<int8_t> stored(size_t(entry.count()));
-        source_.read(entry.begin, stored.data(), stored.size());
-        model_.fingerprint = hash_bytes(stored.data(), stored.size(), model_.fingerprint);
+        source_.read(file_.tensors.at(name).begin, stored.values.data(), stored.values.size());
+        model_.fingerprint = hash_bytes(stored.values.data(), stored.values.size(), model_.fingerprint);
+        for (int8_t value : stored.values)
+            if (value == -128)
+                fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds -128, which no symmetric scale gives");
+        return stored;
+    }
+
+    // A matrix's values, whatever they are stored in.
+    std::vector<float> values_of(const std::string& name) {
+        if (file_.tensors.at(name).dtype != STAP_I8) return floats(name);
+        const Whole stored = stored_i8(name);
+        std::vector<float> values(stored.values.size());
+        for (size_t i = 0; i < values.size(); ++i) values[i] = stored.at(i);
+        return values;
+    }
+
+    void fill_as_stored(OwnedMatrix& matrix, const Whole& stored, Spread rows, Spread cols) {
         const uint32_t width = cols.groups * cols.real;
-        if (matrix.view.dtype != STAP_I8) {
-            std::vector<float> values(stored.size());
-            for (size_t i = 0; i < values.size(); ++i) values[i] = float(stored[i]) * scale[i / width];
-            return fill(matrix, values, rows, cols);
-        }
         for (uint32_t r = 0; r < rows.groups * rows.real; ++r) {
-            matrix.scale[rows.place(r)] = scale[r];
+            matrix.scale[rows.place(r)] = stored.scale[r];
             for (uint32_t c = 0; c < width; ++c) {
-                const int8_t value = stored[size_t(r) * width + c];
-                if (value == -128)
-                    fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds -128, which no symmetric scale gives");
                 const size_t at = size_t(rows.place(r)) * cols.size() + cols.place(c);
-                reinterpret_cast<int8_t*>(matrix.data.get())[at] = value;
+                reinterpret_cast<int8_t*>(matrix.data.get())[at] = stored.values[size_t(r) * width + c];
             }
         }
     }
@@ -163,6 +205,7 @@ Layer load_layer(Loader& loader, const Model& model, uint32_t n, stap_dtype want
     Layer layer;
     layer.attention_norm = loader.vector(block + "attention_norm.weight", s.d);
     layer.qkv = loader.matrix(block + "attention.qkv.weight", qkv, dim, wanted);
+    if (c.mixed_keys) layer.key_before = loader.spread(block + "attention.key_before", attention);
     if (c.query_key_norm) {
         layer.query_norm = loader.vector(block + "attention.query_norm.weight", s.head);
         layer.key_norm = loader.vector(block + "attention.key_norm.weight", s.head);
@@ -233,16 +276,20 @@ std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
     auto model = std::make_shared<Model>();
     model->config = c;
     model->sizes = s;
-    const double facts[] = {
-        double(c.vocabulary), double(c.dim), double(c.layers),         double(c.heads),    double(c.hidden),
-        c.time_base,          c.norm_eps,    double(c.query_key_norm), double(c.launches), double(c.ordinal_heads),
-        double(c.evidence),   double(wanted)};
+    const double facts[] = {double(c.vocabulary), double(c.dim),
+                            double(c.layers),     double(c.heads),
+                            double(c.hidden),     c.time_base,
+                            c.norm_eps,           double(c.query_key_norm + 2 * c.tied_apps + 4 * c.mixed_keys),
+                            double(c.launches),   double(c.ordinal_heads),
+                            double(c.evidence),   double(wanted)};
     model->fingerprint = hash_bytes(facts, sizeof facts, 0);
     Loader loader(source, file, *model);
     load_embeddings(loader, *model);
     for (uint32_t n = 0; n < c.layers; ++n) model->weights.layers.push_back(load_layer(loader, *model, n, wanted));
     model->weights.norm = loader.vector("norm.weight", s.d);
-    model->weights.head = loader.matrix("head.weight", {1, c.vocabulary, s.vocabulary}, {1, c.dim, s.d}, wanted);
+    const Spread indices = {1, c.vocabulary, s.vocabulary}, dim = {1, c.dim, s.d};
+    model->weights.head = c.tied_apps ? loader.tied_head(c.vocabulary, c.dim, indices, dim, wanted)
+                                      : loader.matrix("head.weight", indices, dim, wanted);
     if (c.evidence) model->weights.fusion = load_fusion(loader, file, "evidence.", c.evidence_head());
     if (c.launches) model->weights.launch = load_fusion(loader, file, "launch.", c.launch_head());
     model->time_turn = turns(c.time_base, c.head_dim());

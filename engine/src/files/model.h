@@ -33,6 +33,7 @@ struct OwnedMatrix {
 struct Layer {
     Buffer<float> attention_norm;    // (d)
     OwnedMatrix qkv;                 // (3 * H * D, d): queries, keys, values
+    Buffer<float> key_before;        // (H * D) of the key before, in every key; or null
     Buffer<float> query_norm;        // (D), or null
     Buffer<float> key_norm;          // (D), or null
     OwnedMatrix out;                 // (d, H * D)
@@ -78,7 +79,7 @@ struct Weights {
     Buffer<float> hour;    // (2, d): for sin, for cos
     std::vector<Layer> layers;
     Buffer<float> norm;                    // (d)
-    OwnedMatrix head;                      // (V, d)
+    OwnedMatrix head;                      // (V, d), of tied apps their vectors with the head's map multiplied in
     std::unique_ptr<const Fusion> fusion;  // of a model with evidence
     std::unique_ptr<const Fusion> launch;  // of one that is asked at a moment, too
 };

@@ -17,6 +17,9 @@ Session::Session(std::shared_ptr<const Model> model_, const Kernels& kernels_, S
                  Phi phi_)
     : model(std::move(model_)), kernels(&kernels_), schedule(schedule_), phi(std::move(phi_)),
       pool(BlockLayout(*model, cache, schedule.context)), state(*model) {
+    if (model->config.mixed_keys)
+        for (Cache& each : caches)
+            each.last = buffer_counted<float>(size_t(model->config.layers) * model->sizes.attention, state.bytes);
     if (!model->config.evidence) return;
     evidence = std::make_unique<Evidence>();
     const auto head = [&](const Fusion& weights) {

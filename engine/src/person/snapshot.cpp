@@ -93,6 +93,8 @@ void get_hidings(Reader& r, Session& s) {
 template <typename Visit>
 void visit_cache(const Session& s, const Cache& cache, Visit visit) {
     const BlockLayout& layout = s.pool.layout;
+    if (cache.last && cache.taken)
+        visit(cache.last.get(), size_t(s.model->config.layers) * s.model->sizes.attention * sizeof(float));
     for (uint32_t start = cache.dropped / layout.events * layout.events; start < cache.taken; start += layout.events) {
         Block& block = cache.block_of(start, layout.events);
         const size_t rows = std::min(layout.events, cache.taken - start);

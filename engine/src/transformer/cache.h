@@ -62,6 +62,7 @@ struct Cache {
     uint32_t taken = 0;
     uint32_t dropped = 0;  // (rolling only)
     double origin = 0;     // minutes of its event 0: angles count from here
+    Buffer<float> last;    // (layers, H * D) its last event's keys, before mixing; null where keys are not mixed
 
     // The block that holds an event, when blocks hold `size` of them.
     Block& block_of(uint32_t event, uint32_t size) const { return *blocks[event / size - dropped / size]; }

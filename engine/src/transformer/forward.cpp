@@ -73,6 +73,20 @@ struct Pass {
         }
     }
 
+    // Every key takes its share of the one before; the first event has none before it.
+    void mix_keys(uint32_t number, const Layer& layer) {
+        float* last = cache.last.get() + size_t(number) * sizes.attention;
+        if (cache.taken == 0) std::fill_n(last, sizes.attention, 0.0f);
+        for (uint32_t i = 0; i < n; ++i) {
+            float* key = query_of(i, 0) + sizes.attention;
+            for (uint32_t k = 0; k < sizes.attention; ++k) {
+                const float own = key[k];
+                key[k] += layer.key_before[k] * last[k];
+                last[k] = own;
+            }
+        }
+    }
+
     // Queries ready to score, keys and values into the cache.
     void place(uint32_t number, const Layer& layer) {
         const Config& c = model.config;
@@ -171,6 +185,7 @@ struct Pass {
     void run_layer(uint32_t number, const Layer& layer) {
         norm(layer.attention_norm);
         multiply(state.qkv, state.normed.get(), sizes.d, layer.qkv);
+        if (layer.key_before) mix_keys(number, layer);
         place(number, layer);
         attend(number);
         add_product(state.mixed.get(), sizes.attention, layer.out);

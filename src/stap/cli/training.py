@@ -25,10 +25,11 @@ def train(
     read: Reader,
     out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
     preset: Annotated[
-        Literal["shipped", "launch", "paper", "small", "tiny"] | None,
+        Literal["shipped", "launch", "paper", "pure", "small", "tiny"] | None,
         typer.Option(
             help="Where the settings come from (small). shipped: the model that ships; launch: its launch head, "
-            "for a model given with --start; paper: the paper's; small: its idea on two cores; tiny: for tests, takes "
+            "for a model given with --start; paper: the paper's; pure: its idea, made to learn on a "
+            "small machine; small: a quick try of it; tiny: for tests, takes "
             "seconds and learns nothing worth using."
         ),
     ] = None,

@@ -42,6 +42,10 @@ class ModelConfig:
     # Not in the paper, and off by default.
     query_key_norm: bool = False  # RMSNorm on every head's queries and keys: leaves the plateau sooner, at higher rates
     ordinal_heads: int = 0  # the last so many heads turn by the event's index instead of its time
+    tied_apps: bool = (
+        False  # the head is a map back to the apps' own vectors: copying is one map, not V things to learn
+    )
+    mixed_keys: bool = False  # every key has a share of the key before it: one layer finds what came after an app
     evidence: int = 0  # width of the evidence head; 0: none
     launches: int = 0  # width of the launch head: asked at a moment, the current app among the candidates; 0: none
     candidate_heads: int = 0  # by which its candidates are compared with each other; 0: they are not
@@ -84,6 +88,8 @@ class ModelConfig:
             block = f"blocks.{n}."
             shapes[block + "attention_norm.weight"] = (d,)
             shapes[block + "attention.qkv.weight"] = (3 * d, d)  # rows: queries, keys, values; in each, head by head
+            if self.mixed_keys:
+                shapes[block + "attention.key_before"] = (d,)
             if self.query_key_norm:
                 shapes[block + "attention.query_norm.weight"] = (self.head_dim,)
                 shapes[block + "attention.key_norm.weight"] = (self.head_dim,)
@@ -92,7 +98,7 @@ class ModelConfig:
             shapes[block + "feedforward.gate_up.weight"] = (2 * h, d)  # rows: gate, then up
             shapes[block + "feedforward.down.weight"] = (d, h)
         shapes["norm.weight"] = (d,)
-        shapes["head.weight"] = (v, d)
+        shapes["head.weight"] = (d, d) if self.tied_apps else (v, d)
         if self.evidence:
             shapes |= {f"evidence.{name}": shape for name, shape in self._head_tensors(False).items()}
         if self.launches:
@@ -131,7 +137,8 @@ class ModelConfig:
         """Forward and backward of one event in a full window: 6 a matrix weight, and causal attention's half square."""
         inside = {name: shape for name, shape in self.tensors().items() if name.startswith(("blocks", "head"))}
         matrices = sum(prod(shape) for shape in inside.values() if len(shape) == 2)
-        return 6.0 * (matrices + self.layers * self.dim * context)
+        tied = self.vocabulary * self.dim * self.tied_apps
+        return 6.0 * (matrices + tied + self.layers * self.dim * context)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -3,7 +3,8 @@
 Inputs, for n new events after p old ones:
     app, action (n,) int64; minutes (n,) float64, since the cache's first event; hour (n,) float32
     past_keys, past_values (N, H, p, D) float32
-Outputs: logits (n, V); keys, values (N, H, p + n, D): the next call's past.
+    last_key (N, H, 1, D) float32, of a model with mixed keys: zeros at first
+Outputs: logits (n, V); keys, values (N, H, p + n, D): the next call's past; last (N, H, 1, D): its last_key.
 
 The graph is written out by hand, in the order of model/transformer.py: nothing in it was guessed by an exporter.
 """
@@ -100,22 +101,29 @@ def _rotate(g: _Graph, x: str, cos: str, sin: str) -> str:
 
 def _attention(
     g: _Graph, w: Arrays, config: ModelConfig, n: int, x: str, cos: str, sin: str, bias: str
-) -> tuple[str, str, str]:
-    """(out (n, d), keys, values (H, p + n, D)) of block n."""
+) -> tuple[str, dict[str, str]]:
+    """out (n, d), and what is kept of block n: keys, values (H, p + n, D); with mixed keys the last one (H, 1, D)."""
     block, heads, dim = f"blocks.{n}.", config.heads, config.head_dim
     rows = g.op("Reshape", g.linear(x, w[block + "attention.qkv.weight"]), g.constant([0, 3 * heads, dim], np.int64))
     query, key, value = g.split(g.op("Transpose", rows, perm=[1, 0, 2]), 3, 0)  # (H, n, D) each
+    place, kept = g.constant(n, np.int64), dict[str, str]()
+    if config.mixed_keys:
+        share = w[block + "attention.key_before"].reshape(heads, 1, dim)
+        own = g.op("Concat", g.op("Gather", "last_key", place), key, axis=1)  # (H, 1 + n, D)
+        begin, end, axis = (g.constant([value], np.int64) for value in (0, -1, 1))
+        before = g.op("Slice", own, begin, end, axis)
+        kept["last"] = g.op("Slice", own, end, g.constant([np.iinfo(np.int64).max], np.int64), axis)
+        key = g.op("Add", key, g.op("Mul", before, g.constant(share)))
     if config.query_key_norm:
         query = g.norm(query, w[block + "attention.query_norm.weight"], config.norm_eps)
         key = g.norm(key, w[block + "attention.key_norm.weight"], config.norm_eps)
-    place = g.constant(n, np.int64)
     keys = g.op("Concat", g.op("Gather", "past_keys", place), _rotate(g, key, cos, sin), axis=1)
     values = g.op("Concat", g.op("Gather", "past_values", place), value, axis=1)
     query = g.op("Mul", _rotate(g, query, cos, sin), g.constant(1 / math.sqrt(dim)))
     scores = g.op("Add", g.op("MatMul", query, g.op("Transpose", keys, perm=[0, 2, 1])), bias)  # (H, n, p + n)
     mixed = g.op("Transpose", g.op("MatMul", g.op("Softmax", scores, axis=-1), values), perm=[1, 0, 2])
     flat = g.op("Reshape", mixed, g.constant([0, config.dim], np.int64))
-    return g.linear(flat, w[block + "attention.out.weight"]), keys, values
+    return g.linear(flat, w[block + "attention.out.weight"]), kept | {"keys": keys, "values": values}
 
 
 def _feedforward(g: _Graph, w: Arrays, n: int, x: str) -> str:
@@ -138,18 +146,19 @@ def build(config: ModelConfig, w: Arrays) -> onnx.ModelProto:
     bias = g.op("Where", hidden, g.constant(-1e30), g.constant(0.0))  # (n, p + n)
     cos, sin = _turns(g, config, index)
     x = _embed(g, w, config.dim)
-    kept: dict[str, list[str]] = {"keys": [], "values": []}
+    kept: dict[str, list[str]] = {}
     for n in range(config.layers):
         normed = g.norm(x, w[f"blocks.{n}.attention_norm.weight"], config.norm_eps)
-        out, keys, values = _attention(g, w, config, n, normed, cos, sin, bias)
+        out, layer = _attention(g, w, config, n, normed, cos, sin, bias)
         x = g.op("Add", x, out)
         normed = g.norm(x, w[f"blocks.{n}.feedforward_norm.weight"], config.norm_eps)
         x = g.op("Add", x, _feedforward(g, w, n, normed))
-        kept["keys"].append(g.op("Unsqueeze", keys, first))
-        kept["values"].append(g.op("Unsqueeze", values, first))
+        for name, value in layer.items():
+            kept.setdefault(name, []).append(g.op("Unsqueeze", value, first))
     for name, layers in kept.items():
         g.op("Concat", *layers, out=name, axis=0)
-    g.op("MatMul", g.norm(x, w["norm.weight"], config.norm_eps), g.constant(w["head.weight"].T), out="logits")
+    head = w["embed_app.weight"].astype(np.float64) @ w["head.weight"] if config.tied_apps else w["head.weight"]
+    g.op("MatMul", g.norm(x, w["norm.weight"], config.norm_eps), g.constant(head.T), out="logits")
     return _model(config, g)
 
 
@@ -169,6 +178,10 @@ def _model(config: ModelConfig, g: _Graph) -> onnx.ModelProto:
         cache("past_values", "p"),
     ]
     outputs = [value("logits", TensorProto.FLOAT, "n", config.vocabulary), cache("keys", "q"), cache("values", "q")]
+    if config.mixed_keys:
+        one = (TensorProto.FLOAT, config.layers, config.heads, 1, config.head_dim)
+        inputs.append(value("last_key", *one))
+        outputs.append(value("last", *one))
     graph = helper.make_graph(g.nodes, "stap", inputs, outputs, g.constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="stap")
     model.ir_version = 8

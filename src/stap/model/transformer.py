@@ -8,7 +8,8 @@ What is notable:
 - attention never builds an L x L matrix; windows are padded at the end only, so the causal mask is all it needs
 - one class for training and inference: with a `Cache` it takes any number of new events and attends to the old ones
 - under bf16 autocast the residual stream, the norms and the rotation stay in float32
-- off by default (not in the paper): query-key RMSNorm, some heads that turn by the event's index, and the evidence head
+- off by default (not in the paper): query-key RMSNorm, some heads that turn by the event's index, app vectors shared by
+  input and head, keys that mix in the key before, and the evidence head
 
 Shapes: B windows, L events, d = dim, H heads, D = d / H values a head, V virtual indices.
 """
@@ -33,6 +34,7 @@ class Cache:
     def __init__(self, config: ModelConfig, capacity: int) -> None:
         shape = (config.layers, 1, config.heads, capacity, config.head_dim)
         self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
+        self.last = torch.zeros(config.layers, 1, 1, config.heads, config.head_dim)  # keys before mixing and rotation
         self.length = 0
         self.origin = 0.0  # minutes of the first event
 
@@ -79,6 +81,10 @@ class Attention(nn.Module):
         self.out = nn.Linear(config.dim, config.dim, bias=False)
         self.query_norm: nn.Module = nn.Identity()
         self.key_norm: nn.Module = nn.Identity()
+        self.key_before: nn.Parameter | None = None
+        if config.mixed_keys:  # half of the heads begin as if they always looked for what came after
+            share = torch.arange(config.heads) % 2 == 1
+            self.key_before = nn.Parameter(share.float().repeat_interleave(config.head_dim))
         if config.query_key_norm:
             self.query_norm = nn.RMSNorm(config.head_dim, config.norm_eps)
             self.key_norm = nn.RMSNorm(config.head_dim, config.norm_eps)
@@ -87,7 +93,7 @@ class Attention(nn.Module):
         b, n, d = x.shape
         query, key, value = self.qkv(x).view(b, n, 3, self.heads, -1).unbind(2)  # (B, L, H, D) each
         query = rotate(self.query_norm(query.float()), cos, sin).to(value.dtype).transpose(1, 2)  # (B, H, L, D)
-        key = rotate(self.key_norm(key.float()), cos, sin).to(value.dtype).transpose(1, 2)
+        key = rotate(self.key_norm(self._mix_keys(key.float(), layer, cache)), cos, sin).to(value.dtype).transpose(1, 2)
         value = value.transpose(1, 2)
         if cache is not None:
             key, value = cache.append(layer, key, value)
@@ -99,6 +105,16 @@ class Attention(nn.Module):
             y = self.attend(query, key, value)
         out: Tensor = self.out(y.transpose(1, 2).reshape(b, n, d))
         return out
+
+    def _mix_keys(self, key: Tensor, layer: int, cache: Cache | None) -> Tensor:
+        """(B, L, H, D): each with its share of the one before; the first event has none before it."""
+        if self.key_before is None:
+            return key
+        first = torch.zeros_like(key[:, :1]) if cache is None or not cache.length else cache.last[layer]
+        before = torch.cat([first, key[:, :-1]], dim=1)
+        if cache is not None:
+            cache.last[layer] = key[:, -1:]
+        return key + self.key_before.view(self.heads, -1) * before
 
 
 class SwiGLU(nn.Module):
@@ -127,6 +143,17 @@ class Block(nn.Module):
         return y
 
 
+class TiedHead(nn.Linear):
+    """Logits as products with the apps' own vectors, after one map (d, d)."""
+
+    def __init__(self, config: ModelConfig, apps: nn.Embedding) -> None:
+        super().__init__(config.dim, config.dim, bias=False)
+        self._apps = (apps,)  # in a tuple: its weights are not the head's
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.linear(super().forward(x), self._apps[0].weight)
+
+
 class Transformer(nn.Module):
     """Events in, a logit for every virtual index out, at every event."""
 
@@ -139,7 +166,11 @@ class Transformer(nn.Module):
         self.fuse = nn.Linear(3 * config.dim, config.dim)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = nn.RMSNorm(config.dim, config.norm_eps)
-        self.head = nn.Linear(config.dim, config.vocabulary, bias=False)
+        self.head: nn.Linear = (
+            TiedHead(config, self.embed_app)
+            if config.tied_apps
+            else nn.Linear(config.dim, config.vocabulary, bias=False)
+        )
         self.evidence = Fusion(config) if config.evidence else None
         self.launch = Fusion(config, launches=True) if config.launches else None
 

@@ -21,8 +21,8 @@ from stap.model.transformer import Transformer
 from stap.terminal import Tick, quiet
 from stap.train.config import TrainConfig
 from stap.train.tasks.population import Member
-from stap.train.tasks.shipped import Objective, Round
-from stap.train.tasks.tables import SKIPPED, Table, tabulate
+from stap.train.tasks.shipped import EvidenceRound, Objective
+from stap.train.tasks.tables import SKIPPED, Table, join, tabulate
 from stap.windows import Windows
 
 LEARNED = 0.7  # of the log; the tail is what remains
@@ -89,7 +89,7 @@ def adapt(path: Path, corpus: Corpus, out: Path, where: str, tick: Tick = quiet)
     return proof
 
 
-def _learn(model: Transformer, settings: TrainConfig, past: Member, tick: Tick) -> None:
+def _learn(model: Transformer, settings: TrainConfig, past: Member[Table], tick: Tick) -> None:
     parts = small_parts(model)
     start = {name: parameter.detach().clone() for name, parameter in parts.items()}
     for name, parameter in model.named_parameters():
@@ -98,7 +98,8 @@ def _learn(model: Transformer, settings: TrainConfig, past: Member, tick: Tick) 
     rng, objective, done = np.random.default_rng(1), Objective(model), 0
     model.train()
     while done < STEPS:
-        passes = Round.of(settings, done, [past] * WINDOWS, rng, STEPS - done)  # as many other cuts of the same log
+        # As many other cuts of the same log.
+        passes = EvidenceRound.of(settings, done, [past] * WINDOWS, join, rng, STEPS - done)
         for step in range(len(passes)):
             batch = passes.batch(step)
             optimiser.zero_grad(set_to_none=True)
@@ -114,7 +115,7 @@ def _learn(model: Transformer, settings: TrainConfig, past: Member, tick: Tick) 
 
 
 @torch.no_grad()
-def _tail(model: Transformer, settings: TrainConfig, person: Member, cut: int) -> tuple[Tensor, Tensor]:
+def _tail(model: Transformer, settings: TrainConfig, person: Member[Table], cut: int) -> tuple[Tensor, Tensor]:
     """(loss, whether the first guess was right) at every position of the tail; each sees half a window or more."""
     model.eval()
     usages, half = len(person.table), model.config.context // 4
@@ -122,7 +123,7 @@ def _tail(model: Transformer, settings: TrainConfig, person: Member, cut: int) -
     low, high = np.maximum(0, first - half), np.minimum(first + half, usages)
     corpus = Corpus.of([("", ("",) * (int(person.usages.app.max()) + 1), person.usages)])
     windows = Windows(np.zeros(len(first), np.int64), low, high - low, model.config.context)
-    asked = Round(settings, 0, corpus, windows, np.arange(len(first)), person.table, np.zeros(1, np.int64))
+    asked = EvidenceRound(settings, 0, corpus, windows, np.arange(len(first)), person.table, np.zeros(1, np.int64))
     losses, hits = [], []
     for number in range(len(first)):
         tensors = asked.tensors(np.array([number]))

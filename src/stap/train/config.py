@@ -20,7 +20,7 @@ LARGEST = 1 << 20  # bytes of a file
 
 @dataclass(frozen=True)
 class Mix:
-    """Who the shipped task trains on: people of the prior first, then real people among them."""
+    """Who the shipped and the pure task train on: people of the prior first, then real people among them."""
 
     steps: int = 1300  # in all
     prior_steps: int = 150  # on people of the prior alone, first
@@ -31,14 +31,15 @@ class Mix:
     augmented: float = 0.5  # of the real logs change every time they come up
     interrupted: float = 0.4  # of the changed logs have other apps come up in the middle of usages
     instants: float = 0.25  # of the real logs come up without closes: so some loggers and most launchers see a person
+    stay: int = 1  # rounds that the same people come up in (of the pure task)
     real: bool = True
     transformer: bool = True  # False: the evidence head sees the evidence and the moment only
 
     def __post_init__(self) -> None:
         if self.steps < 1 or not 0 <= self.prior_steps <= self.steps:
             raise _bad(f"{self.steps} steps, {self.prior_steps} of them on the prior")
-        if self.prior_people < 1:
-            raise _bad("prior_people must be above 0")
+        if self.prior_people < 1 or self.stay < 1:
+            raise _bad("prior_people and stay must be above 0")
         _check_shares(self, "prior_share", "new_share")
         for name in ("view_share", "augmented", "interrupted", "instants"):
             if not 0 <= getattr(self, name) <= 1:
@@ -51,7 +52,7 @@ class TrainConfig:
 
     model: ModelConfig = field(default_factory=ModelConfig)
     population: Mix = field(default_factory=Mix)
-    task: str = "paper"  # or "shipped"
+    task: str = "paper"  # or "shipped", "pure"
     seed: int = 0  # of the split, the initial weights, people, the order of windows, and phi
     fold: str = ""  # "2/5": the second fifth of the users is held out for testing
     always: tuple[str, ...] = ()  # users that train in every fold
@@ -65,10 +66,13 @@ class TrainConfig:
     learning_rate: float = 3e-4
     muon: float = 0.0  # times the learning rate, for the matrices that Muon moves; 0: AdamW moves them too
     muon_decay: float = 0.2  # of Muon's matrices, which would grow and grow otherwise
+    zero_outputs: bool = False  # what blocks add is 0 at first; of tied apps, what their feedforward part adds
+    teacher: str = ""  # a model file whose answers the pure task learns from, too ...
+    teaching: float = 0.7  # ... so much of its loss
     weight_decay: float = 0.01
     beta2: float = 0.999  # of AdamW: how long it remembers the size of gradients
     warmup_steps: int = 0
-    decay: str = "none"  # "cosine": over all steps; "cosine after warm-up": over those that come after it
+    decay: str = "none"  # "cosine": over all steps; "cosine after warm-up"; "at the end": over the last quarter
     decay_to: float = 0.1  # of the learning rate, at the last step
     clip: float = 0.0  # largest gradient norm; 0 leaves gradients alone
     average: float = 0.0  # of the weights: what is left of the past after a step; 0: no average is kept
@@ -89,14 +93,18 @@ class TrainConfig:
         if self.seed >= 2**63:
             raise _bad("seed must be below 2 to the power of 63")
         _check_shares(self, "beta2", "decay_to", "average")
+        if not 0 <= self.teaching <= 1:
+            raise _bad(f"teaching is {self.teaching}, not a share")
         if len(self.split) not in (2, 3) or not all(type(part) is int and part > 0 for part in self.split):
             raise _bad(f"split is {list(self.split)}, not 2 or 3 numbers above 0: training, validation, testing")
         if self.fold and len(self.split) == 3:
             raise _bad("a fold is held out already: split says training and validation only")
-        if self.task == "shipped" and len(self.split) == 3:
-            raise _bad("the shipped task has nobody validate: hold people out with a fold, not a split of three")
-        if self.task == "paper" and (self.model.evidence or self.average):
-            raise _bad("model.evidence and average are the shipped task's; in the paper's they have to be 0")
+        if self.task != "paper" and len(self.split) == 3:
+            raise _bad(f"the {self.task} task has nobody validate: hold people out with a fold, not a split of three")
+        if self.task != "shipped" and self.model.evidence:
+            raise _bad("model.evidence is the shipped task's; elsewhere it has to be 0")
+        if self.task == "paper" and self.average:
+            raise _bad("average is the shipped and the pure task's; in the paper's it has to be 0")
         for phase in self.curriculum:
             if not isinstance(phase, tuple) or [type(part) for part in phase] != [int, int]:
                 raise _bad(f"curriculum phase {phase} is not [even context up to L, epochs]")
@@ -122,8 +130,8 @@ class TrainConfig:
 
 Settings = TypeVar("Settings", TrainConfig, Mix)
 CHOICES = {
-    "task": ("paper", "shipped"),
-    "decay": ("none", "cosine", "cosine after warm-up"),
+    "task": ("paper", "shipped", "pure"),
+    "decay": ("none", "cosine", "cosine after warm-up", "at the end"),
     "precision": ("auto", "fp32", "bf16"),
     "compile": ("auto", "on", "off"),
 }

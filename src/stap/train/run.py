@@ -170,12 +170,13 @@ def _finish_epoch(run: Run, epoch: Epoch, show: Board) -> None:
     scores: dict[str, float] = {}
     if progress.epoch % run.settings.validate_every == 0 or progress.steps == run.task.steps:
         model.eval()
-        scores = run.task.validate(model, run.world)
+        with run.trainer.averaged():
+            scores = run.task.validate(model, run.world)
         model.train()
     if scores:
         _check(scores["loss"], run)
         show(progress.steps, beside=f"HR@1 {scores['HR@1']:.1f} %")
-    better = bool(scores) and scores["loss"] < progress.best_loss
+    better = bool(scores) and run.task.chooses and scores["loss"] < progress.best_loss
     if better:
         progress.best_loss, progress.best_epoch = scores["loss"], progress.epoch
     progress.seconds += time.monotonic() - begin

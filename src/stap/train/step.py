@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -76,14 +76,24 @@ class Trainer:
         for name, average in self.average.items():
             average.mul_(left).add_(weights[name], alpha=1.0 - left)
 
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Meanwhile the model's weights are their average, where one is kept."""
+        own = {name: tensor.clone() for name, tensor in self.model.state_dict().items() if name in self.average}
+        self.model.load_state_dict(self.average, strict=False)
+        try:
+            yield
+        finally:
+            self.model.load_state_dict(own, strict=False)
+
 
 def learning_rate(settings: TrainConfig, step: int, total: int) -> float:
-    """Of step 0, 1, ...: a linear warm-up, then constant, or down a cosine; half of it for what was trained before."""
+    """Of step 0, 1, ...: a linear warm-up, then constant or down a cosine; half for what was trained before."""
     rate = settings.learning_rate * (0.5 if settings.start and not settings.model.launches else 1.0)
     rate *= min(1.0, (step + 1) / settings.warmup_steps) if settings.warmup_steps else 1.0
     if settings.decay == "none":
         return rate
-    begin = settings.warmup_steps if settings.decay == "cosine after warm-up" else 0
+    begin = {"cosine after warm-up": settings.warmup_steps, "at the end": round(0.75 * total)}.get(settings.decay, 0)
     past = min(1.0, max(0, step - begin) / max(1, total - begin))
     return rate * (settings.decay_to + (1.0 - settings.decay_to) * 0.5 * (1.0 + math.cos(math.pi * past)))
 

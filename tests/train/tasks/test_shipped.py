@@ -31,25 +31,27 @@ from stap.train.run import train
 from stap.train.step import Trainer
 from stap.train.tasks.base import Epoch
 from stap.train.tasks.population import Member, Population
-from stap.train.tasks.shipped import Objective, Round, Shipped
-from stap.train.tasks.tables import LAUNCHES, SKIPPED, Asking, tabulate
+from stap.train.tasks.shipped import EvidenceRound, Objective, Shipped
+from stap.train.tasks.tables import LAUNCHES, SKIPPED, Asking, Table, join, tabulate
 from stap.windows import cut
 from train.made import SHIPPED as TINY
 
-PARTS = [part for part in WITHOUT if part not in ("curriculum", "clipping")]
+OTHERS = ("curriculum", "clipping", "tied_apps", "mixed_keys", "zero_outputs", "teacher")  # other tasks' parts
+PARTS = [part for part in WITHOUT if part not in OTHERS]
 
 
 def mixed(settings: TrainConfig = TINY, **mix: object) -> TrainConfig:
     return replace(settings, population=replace(settings.population, **mix))  # type: ignore[arg-type]
 
 
-def members(people: Corpus, settings: TrainConfig, number: int = 0, view: Corpus | None = None) -> list[Member]:
-    return Population(people, settings, view).round(number, True, np.random.default_rng(number))
+def members(people: Corpus, settings: TrainConfig, number: int = 0, view: Corpus | None = None) -> list[Member[Table]]:
+    return Population(people, settings, tabulate, view).round(number, True, np.random.default_rng(number))
 
 
-def round_of(people: Corpus, settings: TrainConfig, number: int = 0) -> Round:
+def round_of(people: Corpus, settings: TrainConfig, number: int = 0) -> EvidenceRound:
     rng = np.random.default_rng(number)
-    return Round.of(settings, number, Population(people, settings).round(number, True, rng), rng, 10**6)
+    members = Population(people, settings, tabulate).round(number, True, rng)
+    return EvidenceRound.of(settings, number, members, join, rng, 10**6)
 
 
 def run_model(people: Corpus, settings: TrainConfig, folder: Path) -> Path:

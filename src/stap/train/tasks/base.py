@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from stap.errors import BadInput
@@ -56,6 +57,38 @@ class Epoch(ABC):
         """These windows encoded, with this epoch's phi, no longer than the longest of them needs."""
 
 
+def fresh(settings: TrainConfig) -> Transformer:
+    """A new model, from the seed."""
+    torch.manual_seed(settings.seed)
+    model = Transformer(settings.model)
+    with torch.no_grad():
+        if settings.zero_outputs:
+            for name, parameter in model.named_parameters():
+                if name.endswith(("attention.out.weight", "feedforward.down.weight")):
+                    parameter.zero_()
+        if settings.model.tied_apps:
+            _copies(model)
+    return model
+
+
+def _copies(model: Transformer) -> None:
+    """From the first step on, every layer passes on the apps it looks at, and the head names them.
+
+    Apps are as far from each other as V vectors can be, and as long as what comes with them (action, hour); the maps
+    that take them in, on and out again begin as the identity.
+    """
+    d, one = model.config.dim, torch.eye(model.config.dim)
+    nn.init.orthogonal_(model.embed_app.weight)
+    model.embed_app.weight.mul_(d**0.5 / 3 / model.embed_app.weight.norm(dim=1).mean())
+    model.fuse.weight[:, :d] = one
+    for name, parameter in model.named_parameters():
+        if name.endswith("attention.qkv.weight"):
+            parameter[2 * d :] = one
+        elif name.endswith("attention.out.weight"):
+            parameter.copy_(0.5 * one)
+    model.head.weight.copy_(0.1 * one)
+
+
 def started(settings: TrainConfig) -> Transformer | None:
     """The model that a run goes on from, if it names one; where a launch head is trained, with a fresh one."""
     if not settings.start:
@@ -63,7 +96,7 @@ def started(settings: TrainConfig) -> Transformer | None:
     path, launches = Path(settings.start), settings.model.launches
     if replace(weights.read_config(path), launches=launches) != settings.model:
         raise BadInput(settings.start, "a model of other sizes", "start from a run of the same settings")
-    model = Transformer(settings.model)
+    model = fresh(settings)
     kept = {name: tensor for name, tensor in weights.load(path).state_dict().items() if not name.startswith("launch.")}
     model.load_state_dict(kept, strict=False)
     return model
@@ -74,6 +107,7 @@ class Task(ABC):
 
     sums: ClassVar[tuple[str, ...]]  # what the objective sums up, the loss first
     result: ClassVar[str]  # the model's file in the run's folder
+    chooses: ClassVar[bool] = False  # whether validation decides which weights are the model; or it only watches
     people: People
     data: str  # fingerprint: guards a resumed run against other data
     steps: int  # in all

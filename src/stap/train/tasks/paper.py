@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from stap.events import Corpus, Longs
@@ -21,7 +20,7 @@ from stap.phi import draw
 from stap.train import people
 from stap.train.config import TrainConfig
 from stap.train.parallel import World
-from stap.train.tasks.base import Epoch, Task, started
+from stap.train.tasks.base import Epoch, Task, fresh, started
 from stap.windows import cut, encode, trimmed
 
 
@@ -56,6 +55,7 @@ class Objective(nn.Module):
 class Paper(Task):
     sums = ("loss",)
     result = "best.safetensors"
+    chooses = True
 
     def __init__(self, corpus: Corpus, settings: TrainConfig, where: str) -> None:
         self.settings = settings
@@ -66,8 +66,7 @@ class Paper(Task):
         self.steps = sum(-(-len(self._windows(c)) // (settings.tokens_per_batch // c)) for c in contexts)
 
     def build(self) -> Transformer:
-        torch.manual_seed(self.settings.seed)
-        return started(self.settings) or Transformer(self.settings.model)
+        return started(self.settings) or fresh(self.settings)
 
     def objective(self, model: Transformer) -> nn.Module:
         return Objective(model)

@@ -6,9 +6,6 @@ head is trained in two runs: first without it; then the head alone, on launches,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -19,54 +16,27 @@ from stap.events import Corpus, Longs
 from stap.model.fusion import NEVER, Fusion
 from stap.model.score import to_tensors
 from stap.model.transformer import Transformer
-from stap.phi import apply, draw, widen
+from stap.phi import apply
 from stap.train import people
 from stap.train.config import TrainConfig
 from stap.train.people import People, hold_out
-from stap.train.tasks.base import Epoch, Task, started
-from stap.train.tasks.population import Member, Population
-from stap.train.tasks.tables import SKIPPED, Random, Table, join
-from stap.windows import Windows, cut, encode, trimmed
+from stap.train.tasks.base import Task, fresh, started
+from stap.train.tasks.population import Population
+from stap.train.tasks.rounds import Round
+from stap.train.tasks.tables import SKIPPED, Table, join, tabulate
+from stap.windows import encode, trimmed
 
-LEAST = 16  # usages in a window, where the person has as many
 KNOWN, OUTSIDE = 0.05, 0.1  # added to the deviations of statistics and moments: a constant one is not blown up
 
 
-@dataclass(frozen=True)
-class Round(Epoch):
-    """Members end to end, their evidence beside them."""
-
-    table: Table
-    person: Longs  # (users,)
-
-    @classmethod
-    def of(cls, settings: TrainConfig, number: int, members: Sequence[Member], rng: Random, steps: int) -> Round:
-        """Every member cut into windows from a random first cut on, in random order; so many steps at most."""
-        corpus = Corpus.of((str(n), ("",) * (int(m.usages.app.max()) + 1), m.usages) for n, m in enumerate(members))
-        half = settings.model.context // 2
-        windows = cut(corpus, settings.model.context, rng.integers(1, half + 1, len(members)))
-        long_enough = windows.usages >= np.minimum(LEAST, np.diff(corpus.offsets)[windows.user])
-        windows = windows.select(np.flatnonzero(long_enough))
-        order = rng.permutation(len(windows))[: steps * (settings.tokens_per_batch // windows.context)]
-        person = np.array([member.person for member in members])
-        return cls(settings, number, corpus, windows, order, join([member.table for member in members]), person)
+class EvidenceRound(Round[Table]):
+    """With the evidence beside the events."""
 
     def labels(self, which: Longs) -> int:
         row, here = self.windows.rows(which)
         answer = self.table.answer[row[here]]
         most = self.table.candidate.shape[1] - (not self.settings.model.evidence)
         return int(((answer != SKIPPED) & (answer <= most)).sum())
-
-    def phi(self, windows: Windows, which: Longs) -> np.ndarray:
-        """(n, apps): anew for every window and round; without shuffling, once a person."""
-        vocabulary, row_and_here = self.settings.model.vocabulary, windows.rows(which)
-        used = [self.corpus.app[row[here]] for row, here in zip(*row_and_here, strict=True)]
-        if self.settings.shuffle:
-            drawn = draw(self.settings.seed, self.number, which, vocabulary)
-        else:
-            drawn = draw(self.settings.seed, 0, self.person[windows.user[which]], vocabulary)
-            used = [used_by[:0] for used_by in used]
-        return widen(drawn, self.corpus.app_counts[windows.user[which]], used)
 
     def tensors(self, which: Longs) -> tuple[Tensor, ...]:
         windows, table = trimmed(self.windows, which), self.table
@@ -155,22 +125,22 @@ class Shipped(Task):
         training, testing = hold_out(corpus, settings.fold, settings.seed, settings.always)
         self.people = People(training, corpus.select(np.empty(0, np.int64)), testing)
         self.data = people.fingerprint(training, *([view] if view else []))
-        self.population = Population(training, settings, view)
+        self.population = Population(training, settings, tabulate, view)
 
-    def epoch(self, number: int, begun: int) -> Round:
+    def epoch(self, number: int, begun: int) -> EvidenceRound:
         """A round on the prior alone ends where the real people come in."""
         mix = self.settings.population
         mixed = mix.real and begun >= mix.prior_steps
         rng = np.random.default_rng([self.settings.seed, 1, number])
         last = mix.prior_steps if mix.real and not mixed else mix.steps
-        return Round.of(self.settings, number, self.population.round(number, mixed, rng), rng, last - begun)
+        members = self.population.round(number, mixed, rng)
+        return EvidenceRound.of(self.settings, number, members, join, rng, last - begun)
 
     def build(self) -> Transformer:
         """A fresh model; or a trained one, with a fresh launch head if it is to have one."""
-        torch.manual_seed(self.settings.seed)
         model = started(self.settings)
         if model is None:
-            model = Transformer(self.settings.model)
+            model = fresh(self.settings)
             nn.init.normal_(model.head.weight, std=0.02)  # the transformer is silent until it has something to say
             if model.evidence is not None:
                 self._fit(model.evidence)
