@@ -64,7 +64,8 @@ struct Outlook {
     double log_totals[kExperts] = {};      // of shares that do not sum to 1 and should
     double seen = 0;                       // minutes up to which nothing is missed
     std::vector<double> cue_share;         // (kinds of cue, apps)
-    double minute_totals[3] = {};          // of its counts that fade by minutes
+    double usage_totals[3] = {};           // of its counts that fade by usages
+    double minute_totals[3] = {};          // of those that fade by minutes
 
     const double* row(uint32_t expert) const { return share.data() + expert * frequency.size(); }
     double* row(uint32_t expert) { return share.data() + expert * frequency.size(); }

@@ -175,11 +175,16 @@ void Evidence::look_further(Outlook& out) const {
     out.cue_share.resize(kKinds * n);
     for (uint32_t kind = 0; kind < kKinds; ++kind)
         blend_.sharpen(kind == kRecent ? recent_ : others_, cues[kind], priors[kind], out.cue_share.data() + kind * n);
+    std::fill(std::begin(out.usage_totals), std::end(out.usage_totals), 0);
     std::fill(std::begin(out.minute_totals), std::end(out.minute_totals), 0);
-    for (uint32_t place = 0; place < n; ++place)
-        for (uint32_t i = 0; i < kRates; ++i)
-            out.minute_totals[i] +=
-                apps_[place].by_minute[i] * decay(blend_.clock - blend_.apps[place].clock, kMinuteHalfLives[i]);
+    for (uint32_t place = 0; place < n; ++place) {
+        const Blend::App& app = blend_.apps[place];
+        const double idle = double(blend_.usages - 1 - app.last_usage), passed = blend_.clock - app.clock;
+        for (uint32_t i = 0; i < kRates; ++i) {
+            out.usage_totals[i] += apps_[place].by_usage[i] * decay(idle, kUsageHalfLives[i]);
+            out.minute_totals[i] += apps_[place].by_minute[i] * decay(passed, kMinuteHalfLives[i]);
+        }
+    }
 }
 
 void Evidence::statistics(const Outlook& now, uint32_t place, float* out) const {
@@ -200,10 +205,9 @@ void Evidence::statistics(const Outlook& now, uint32_t place, float* out) const 
         out[kStatisticFast + e] = float(now.log_share[e * n + place] - now.log_totals[e]);
     out[kStatisticShare] = log_share(count / usages);
     for (uint32_t i = 0; i < kRates; ++i) {
-        const double left = decay(1, kUsageHalfLives[i]), total = (1 - std::pow(left, usages)) / (1 - left);
         const double by_usage = app.by_usage[i] * decay(idle_usages, kUsageHalfLives[i]);
         const double by_minute = app.by_minute[i] * decay(passed, kMinuteHalfLives[i]);
-        out[kStatisticLast8Usages + i] = log_share(by_usage / total);
+        out[kStatisticLast8Usages + i] = log_share(by_usage / now.usage_totals[i]);
         out[kStatisticLast30Minutes + i] = log_share(by_minute / now.minute_totals[i]);
     }
     for (uint32_t kind = 0; kind < kPause; ++kind)
