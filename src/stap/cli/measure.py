@@ -20,6 +20,8 @@ from stap.studies import launch_curve
 from stap.studies import loggers as by_logger
 from stap.studies import numbers as by_numbers
 from stap.studies import people as by_people
+from stap.studies.experiment import Experiment, Scale, carry_out
+from stap.studies.theory import Theory
 from stap.weights import model_file
 
 BENCHES = ("import", "windows", "stream", "training", "muon", "latency", "shipped")
@@ -162,6 +164,28 @@ def numbers(logs: Logs, read: Reader, model: Model = None, json: Json = None) ->
     Example: `stap study numbers others.parquet --model model.safetensors`
     """
     write_json(by_numbers.run(read.people(logs), model), json)
+
+
+Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the result goes; done jobs stay done.")]
+Size = Annotated[
+    Scale,
+    typer.Option("--scale", help="paper: on a GPU; here: an hour of two cores; toy: a minute, to see that it runs."),
+]
+
+
+@study.command("theory")
+def theory(out: Out, scale: Size = "here", jobs: Jobs = 1) -> None:
+    """Proposition 1 computed exactly: does who does not know phi come to predict like who does, and how soon?
+
+    Example: `stap study theory --out results/theory --scale toy`
+    """
+    _carry_out(Theory(scale), out, jobs)
+
+
+def _carry_out(experiment: Experiment, folder: Path, processes: int) -> None:
+    for table in carry_out(experiment, folder, processes).tables:
+        terminal.out.print(table)
+    terminal.say(f"wrote {folder / 'result.json'}, result.md, figure.png, figure.svg")
 
 
 @study.command("many-apps")

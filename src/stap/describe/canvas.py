@@ -48,7 +48,7 @@ def drawing(path: Path, size: tuple[float, float], explained: str) -> Iterator[F
         yield figure
         figure.supxlabel(fill(explained, round(11 * size[0])), fontsize=10.5, color=INK, x=0.01, ha="left")
         with replacing(path) as draft:
-            figure.savefig(draft, dpi=120, format="png")
+            figure.savefig(draft, dpi=120, format=path.suffix[1:] if path.suffix in (".svg", ".pdf") else "png")
 
 
 def plain(name: str) -> str:
