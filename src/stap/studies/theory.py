@@ -84,7 +84,7 @@ class Theory(Experiment):
         apps = SIZES[self.scale].apps
 
         def draw(path: Path) -> None:
-            with drawing(path, (15, 5.4), EXPLAINED) as figure:
+            with drawing(path, (12, 5), EXPLAINED) as figure:
                 axes = figure.subplots(1, 3)
                 for kind in KINDS:
                     style = {"color": COLOURS[kind], "linestyle": DASHES[kind], "linewidth": 2.4}
