@@ -114,6 +114,7 @@ def test_evaluate_has_the_shipped_model_beside_the_classical_ones(protocol: str,
     assert entries["stap"]["pooled"]["HR@3"] > entries["mfu"]["pooled"]["HR@3"]
 
 
+@pytest.mark.slow
 def test_demo_shows_a_ranking_and_the_table() -> None:
     done = stap("demo")
     assert done.returncode == 0, done.stderr

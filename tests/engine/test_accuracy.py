@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from stap.engine import Dtype, EngineModel, Settings
 from stap.evaluate import report, stream
@@ -15,6 +16,7 @@ from stap.train.presets import preset
 from stap.train.run import train
 
 
+@pytest.mark.slow
 def test_smaller_numbers_lose_no_hits(tmp_path: Path) -> None:
     """A model that learned something from synthetic people, on others: HR@1 within 0.1 and 0.3 points of fp32's."""
     settings = replace(preset("tiny"), epochs=10, curriculum=())

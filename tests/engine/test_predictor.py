@@ -107,6 +107,7 @@ def test_five_hundred_apps(path: Path) -> None:
     assert sum(p for _, p in ranked) == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_what_five_hundred_apps_cost() -> None:
     """200 indices instead of 512, the same person and model: some accuracy goes, and less than was out of reach."""
     many_apps = import_module("stap.studies.many_apps")

@@ -149,6 +149,7 @@ def test_names_with_brackets_and_stars_are_only_names(tmp_path: Path) -> None:
     assert load(write(tmp_path, PLAIN, "log*.csv")).records == 3
 
 
+@pytest.mark.slow
 def test_damaged_parquet_is_refused(tmp_path: Path) -> None:
     table = load(write(tmp_path, PLAIN)).table
     table.write_parquet(tmp_path / "x.parquet")

@@ -120,7 +120,8 @@ def test_viz_habits_launches_and_notifications() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("ubiqlog/app_sessions.csv.gz", "ubiqlog/application_raw.csv.gz", "tsinghua_sample"),
+        *("ubiqlog/app_sessions.csv.gz", "tsinghua_sample"),
+        pytest.param("ubiqlog/application_raw.csv.gz", marks=pytest.mark.slow),
         *(f"formats/{name}" for name in ("activitywatch", "app_usage", "aware", "dumpsys", "ubiqlog")),
     ],
 )

@@ -171,6 +171,7 @@ def test_its_tables_fit_a_narrow_screen() -> None:
     assert "home, resumed: these logs cannot tell" in untold
 
 
+@pytest.mark.slow
 def test_command_line(runs: list[Path], tmp_path: Path) -> None:
     log, out, picture = log_file(tmp_path, users=4), tmp_path / "launch.json", tmp_path / "again.png"
     zero_shot = ("--zero-shot", log, "--model", runs[0] / "model.safetensors")

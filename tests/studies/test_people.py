@@ -174,6 +174,7 @@ def test_calibration_error_by_hand() -> None:
     assert calibration_error(np.array([0.8, 0.2]), np.array([True, False])) == pytest.approx(20.0)
 
 
+@pytest.mark.slow
 def test_command_line_in_two_processes(runs: list[Path], tmp_path: Path) -> None:
     log, out = log_file(tmp_path, users=4), tmp_path / "people.json"
     zero_shot = ["--zero-shot", log, "--model", runs[0] / "model.safetensors"]

@@ -432,6 +432,7 @@ def test_who_always_trains_is_never_held_out(people: Corpus) -> None:
         hold_out(people, "1/2", 0, ["nobody"])
 
 
+@pytest.mark.slow
 def test_a_launch_head_is_added_to_a_trained_model_and_nothing_else_moves(people: Corpus, run: Path) -> None:
     start = run / "model.safetensors"
     wanted = replace(TINY, model=replace(TINY.model, launches=8), start=str(start))
