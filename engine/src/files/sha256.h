@@ -15,7 +15,8 @@ class Sha256 {
    private:
     void take(const uint8_t* block);
 
-    uint32_t state_[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    uint32_t state_[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     uint64_t size_ = 0;  // bytes so far
     uint8_t rest_[64];   // the last size_ % 64 of them
 };
