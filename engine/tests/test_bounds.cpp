@@ -1,44 +1,10 @@
-// What a forged file or snapshot may cost before it is refused, and what a long life holds: memory is counted, time is
-// compared.
-#include <malloc.h>
-
+// What a forged file or snapshot may cost before it is refused: memory is counted, time is compared.
 #include <algorithm>
-#include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <new>
 
+#include "counted.h"
 #include "driver.h"
 #include "person/session.h"
-
-namespace {
-
-size_t held = 0, peak = 0;  // bytes allocated by the engine and this program
-
-void* counted(void* memory) {
-    if (memory) held += malloc_usable_size(memory);
-    peak = std::max(peak, held);
-    return memory;
-}
-
-}  // namespace
-
-// The linker sends every call of these two here (see CMakeLists.txt); `new` comes by itself.
-extern "C" {
-void* __real_aligned_alloc(size_t align, size_t size);
-void __real_free(void* memory);
-void* __wrap_aligned_alloc(size_t align, size_t size) { return counted(__real_aligned_alloc(align, size)); }
-void __wrap_free(void* memory) {
-    if (memory) held -= malloc_usable_size(memory);
-    __real_free(memory);
-}
-}
-void* operator new(size_t size) {
-    if (void* memory = counted(std::malloc(size ? size : 1))) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -126,41 +92,9 @@ void no_snapshot_takes_much_more_than_its_bytes() {
     CHECK(bytes < 4 * state.size());
 }
 
-double resident() {  // MB, where the system says it
-    double pages = 0;
-    std::ifstream("/proc/self/statm") >> pages >> pages;
-    return pages * 4096e-6;
-}
-
-// Every second name is new. Once every table is full, nothing grows; STAP_LIFE=1000000 goes on for longer.
-void a_long_life_holds_no_more() {
-    constexpr uint64_t kFull = 40000;
-    const char* wanted = std::getenv("STAP_LIFE");
-    const uint64_t life = wanted ? std::strtoull(wanted, nullptr, 10) : 3 * kFull / 2;
-    const ModelPointer model = load(tiny::model(tiny::config_with_launches()));
-    const SessionPointer session = open(model.get(), stap_options_default());
-    size_t most[2] = {0, 0};  // held until then, and after it
-    double before = 0;
-    for (uint64_t i = 0; i < life; ++i) {
-        const std::string app = i % 4 < 2 ? app_of(i, 20) : "new app number " + std::to_string(i / 2);
-        const double minutes = 29e6 + 3.7 * double(i);
-        CHECK(stap_session_observe(session.get(), app.data(), app.size(), i % 2 == 0, minutes,
-                                   stap_hour_of_day(minutes)) == STAP_OK);
-        if (i % 16 == 0) CHECK(stap_session_notify(session.get(), app.data(), app.size(), minutes) == STAP_OK);
-        if (i % 64 == 0) answer(session.get());
-        most[i >= kFull] = std::max(most[i >= kFull], held);
-        if (i == kFull) before = resident();
-    }
-    std::printf("after %d events %.1f MB (%.1f MB resident), after %llu %.1f MB (%.1f MB resident)\n", int(kFull),
-                1e-6 * double(most[0]), before, static_cast<unsigned long long>(life), 1e-6 * double(most[1]),
-                resident());
-    CHECK(double(most[1]) < 1.02 * double(most[0]));
-}
-
 }  // namespace
 
 int main(int argc, char**) {
-    if (argc == 1) a_long_life_holds_no_more();               // (an emulator would take its time)
     if (argc == 1) time_hardly_grows_faster_than_a_header();  // (an emulator's time says nothing)
     no_header_takes_much_memory();
     no_snapshot_takes_much_more_than_its_bytes();
