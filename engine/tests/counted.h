@@ -29,5 +29,7 @@ void* operator new(size_t size) {
     if (void* memory = counted(std::malloc(size ? size : 1))) return memory;
     throw std::bad_alloc();
 }
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return counted(std::malloc(size ? size : 1)); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }

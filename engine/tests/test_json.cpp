@@ -22,6 +22,8 @@ void texts_are_read_as_they_are_meant() {
     CHECK_EQUAL(text_of("\"a\\\"\\\\\\/\\b\\f\\n\\r\\tz\""), "a\"\\/\b\f\n\r\tz");
     CHECK_EQUAL(text_of("\"\\u0041\\u00e9\\u20ac\\ud83d\\ude00\""), "A\u00e9\u20ac\U0001F600");
     CHECK_EQUAL(text_of("\"\u00e9\u20ac\U0001F600\""), "\u00e9\u20ac\U0001F600");
+    for (const char* edge : {"\u0080", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff"})
+        CHECK_EQUAL(text_of(std::string("\"") + edge + "\""), edge);
     CHECK_EQUAL(text_of(" \n\r\t\"a\"\t\r\n "), "a");
     CHECK_EQUAL(text_of("\"\\ud7ff\\ue000\""), "\uD7FF\uE000");
 }
@@ -68,6 +70,10 @@ void what_is_no_json_is_refused() {
                             {"\"\\ud800\\ue000\"", "half a surrogate pair at byte 13"},
                             {"\"\xff\"", "a JSON string that is not UTF-8 at byte 1"},
                             {"\"\x80\"", "a JSON string that is not UTF-8 at byte 1"},
+                            {"\"\xe0\x9f\xbf\"", "a JSON string that is not UTF-8 at byte 2"},
+                            {"\"\xf0\x8f\xbf\xbf\"", "a JSON string that is not UTF-8 at byte 2"},
+                            {"\"\xed\xa0\x80\"", "a JSON string that is not UTF-8 at byte 2"},
+                            {"\"\xf4\x90\x80\x80\"", "a JSON string that is not UTF-8 at byte 2"},
                             {"\"\xe2\x82\"", "a JSON string that is not UTF-8 at byte 3"},
                             {"\"\xf0\x9f", "a JSON string that is not UTF-8 at byte 3"}})
         CHECK_EQUAL(refusal(one.json), std::string("here: ") + one.wanted);
