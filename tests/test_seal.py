@@ -69,12 +69,20 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(path: Path, dtype: Any) -> 
     assert refused > 0.98 * len(bits)
 
 
-def test_the_engine_s_model_is_held_to_its_hash_too(path: Path) -> None:
-    whole = path.read_bytes()
-    EngineModel(path)
-    path.write_bytes(flipped(whole, 8 * len(whole) - 9))
-    with pytest.raises(BadInput, match=r"m.safetensors: damaged: not what was written \(its hash differs\); fetch"):
-        EngineModel(path)
+def test_the_engine_holds_a_model_to_its_hashes_too(tmp_path: Path) -> None:
+    """The one that ships: a new person's snapshot holds a fingerprint of all weights."""
+    path, whole = tmp_path / "m.safetensors", shipped().read_bytes()
+    wanted = EngineModel(shipped()).predictor().snapshot()
+    refused = []
+    bits = flips(whole)
+    for bit in bits:
+        path.write_bytes(flipped(whole, bit))
+        try:
+            assert EngineModel(path).predictor().snapshot() == wanted, f"bit {bit} went unnoticed"
+        except BadInput as error:
+            refused.append(str(error))
+    assert len(refused) > 0.98 * len(bits)
+    assert sum("m.safetensors: damaged: not what was written (its hash differs); use" in line for line in refused) > 200
 
 
 def test_the_model_that_ships_is_sealed() -> None:

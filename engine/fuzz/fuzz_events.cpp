@@ -1,14 +1,8 @@
 // Any bytes as a caller: events and notifications with any time, floods of new apps, apps forgotten, rankings,
 // snapshots sound and damaged, in any order.
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <vector>
 
-#include "person/session.h"
-#include "stap.h"
-#include "tiny.h"
+#include "kinds.h"
 
 namespace {
 
@@ -25,37 +19,6 @@ struct Bytes {
         return value;
     }
 };
-
-stap_model* load(uint32_t evidence) {
-    tiny::Config c = {6, 8, 4, 1, 1, 4};
-    c.evidence = evidence;
-    c.candidate_heads = evidence ? 1 : 0;
-    const std::string file = tiny::model(c);
-    stap_model* made = nullptr;
-    if (stap_model_load_buffer(file.data(), file.size(), STAP_AS_STORED, &made, nullptr, 0) != STAP_OK) std::abort();
-    return made;
-}
-
-const stap_model* model(bool evidence) {
-    static const stap_model* const pure = load(0);
-    static const stap_model* const fused = load(3);
-    return evidence ? fused : pure;
-}
-
-void need(bool fine) {
-    if (!fine) std::abort();
-}
-
-std::vector<uint8_t> snapshot(const stap_session* session) {
-    static std::vector<uint8_t> room;  // enough after a while: asking for the size first would cost a second snapshot
-    size_t size = 0;
-    if (stap_session_snapshot(session, room.data(), room.size(), &size) == STAP_ERROR_ROOM) {
-        room.resize(size);
-        need(stap_session_snapshot(session, room.data(), room.size(), &size) == STAP_OK);
-    }
-    need(size > 0 && size <= room.size());
-    return {room.data(), room.data() + size};
-}
 
 void observe(stap_session* session, Bytes& in) {
     char app[16];
@@ -103,6 +66,24 @@ void rank_at(stap_session* session, Bytes& in) {
     need(sum < 1.001);
 }
 
+// What is asked for and nothing else, at any time.
+void rank_among(stap_session* session, Bytes& in) {
+    const std::string some[] = {std::to_string(in.get<uint8_t>() % 16), std::to_string(in.get<uint8_t>() % 16)};
+    const stap_name names[] = {{some[0].data(), some[0].size()}, {some[1].data(), some[1].size()}};
+    const uint8_t how = in.get<uint8_t>();
+    const stap_filter filter = {how & 1 ? names : nullptr, how & 1 ? 2u : 0u, names + 1, size_t(how >> 1 & 1)};
+    const double moments[] = {STAP_WHENEVER, STAP_OTHER, double(in.get<uint16_t>()), 1e12};
+    stap_candidate best[16];
+    size_t count = 0;
+    const stap_status status =
+        stap_session_rank_among(session, moments[how / 4 % 4], 12, &filter, 16, best, &count, nullptr);
+    need(status == STAP_OK || status == STAP_ERROR_EMPTY);
+    for (size_t i = 0; status == STAP_OK && i < count; ++i) {
+        const std::string app(best[i].app, best[i].length);
+        need((!(how & 1) || app == some[0] || app == some[1]) && (!(how & 2) || app != some[1]));
+    }
+}
+
 void flood(stap_session* session, int count, uint64_t& apps) {
     for (int i = 0; i < count; ++i) {
         const std::string app = "new" + std::to_string(apps++);
@@ -144,19 +125,22 @@ void compare(stap_session* before, stap_session* after) {
     stap_candidate best[2][8];
     size_t count[2] = {0, 0};
     float unseen[2] = {0, 0};
-    need(stap_session_rank(before, 8, best[0], &count[0]) == stap_session_rank(after, 8, best[1], &count[1]) &&
-         count[0] == count[1]);
-    for (size_t i = 0; i < count[0]; ++i)
-        need(best[0][i].probability == best[1][i].probability && best[0][i].length == best[1][i].length &&
-             std::memcmp(best[0][i].app, best[1][i].app, best[0][i].length) == 0);
+    for (double minutes : {STAP_OTHER, STAP_WHENEVER, 1e6}) {
+        need(stap_session_rank_among(before, minutes, 12, nullptr, 8, best[0], &count[0], &unseen[0]) ==
+             stap_session_rank_among(after, minutes, 12, nullptr, 8, best[1], &count[1], &unseen[1]));
+        need(count[0] == count[1] && unseen[0] == unseen[1]);
+        for (size_t i = 0; i < count[0]; ++i)
+            need(best[0][i].probability == best[1][i].probability && best[0][i].length == best[1][i].length &&
+                 std::memcmp(best[0][i].app, best[1][i].app, best[0][i].length) == 0);
+    }
     need(stap_session_unseen(before, &unseen[0]) == stap_session_unseen(after, &unseen[1]) && unseen[0] == unseen[1]);
 }
 
 void go_on_elsewhere(stap_session*& session, Bytes& in, const stap_model* model) {
-    std::vector<uint8_t> state = snapshot(session);
+    std::vector<uint8_t> state = state_of(session);
     stap_session* other = nullptr;
     need(stap_session_restore(model, STAP_KERNELS_BEST, state.data(), state.size(), &other) == STAP_OK);
-    need(snapshot(other) == state);
+    need(state_of(other) == state);
     if (state.back() & 2) stap_session_catch_up(other, 100, nullptr);
     if (state.back() & 1)
         compare(session, other);  // not always: ranking changes what is computed when, if not the answer
@@ -165,8 +149,7 @@ void go_on_elsewhere(stap_session*& session, Bytes& in, const stap_model* model)
     // A damaged one with its hash made right again: refused or sound, never undefined.
     const uint16_t where = in.get<uint16_t>();
     state[where % (state.size() - 8)] ^= uint8_t(in.get<uint8_t>() | 1);
-    const uint64_t hash = stap::hash_bytes(state.data(), state.size() - 8, stap::kSnapshotVersion);
-    std::memcpy(state.data() + state.size() - 8, &hash, 8);
+    repair(state);
     stap_session* damaged = nullptr;
     if (stap_session_restore(model, STAP_KERNELS_BEST, state.data(), state.size(), &damaged) == STAP_OK) {
         stap_candidate best[4];
@@ -191,7 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     options.cache = choice / 4 % 3;
     options.app_limit = choice / 12 % 7;
     options.kernels = choice == 255 ? STAP_KERNELS_SCALAR : STAP_KERNELS_BEST;  // slow, and a unit test's business
-    const stap_model* const chosen = model(in.get<uint8_t>() & 1);
+    const stap_model* const chosen = model_of(in.get<uint8_t>());
     stap_session* session = nullptr;
     need(stap_session_new(chosen, &options, &session) == STAP_OK);
     uint64_t apps = 0;
@@ -215,6 +198,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             case 5: forget(session, in); break;
             case 6: rank_at(session, in); break;
             case 7: why(session, in.get<uint8_t>()); break;
+            case 8: rank_among(session, in); break;
             default: observe(session, in);
         }
     }

@@ -20,6 +20,8 @@ struct SessionFree {
 using ModelPointer = std::unique_ptr<stap_model, ModelFree>;
 using SessionPointer = std::unique_ptr<stap_session, SessionFree>;
 
+constexpr stap_strategy kStrategies[] = {STAP_ISWI, STAP_RESET, STAP_REPREFILL, STAP_ROLLING};
+
 inline ModelPointer load(const std::string& file, stap_dtype weights = STAP_AS_STORED) {
     stap_model* model = nullptr;
     CHECK(stap_model_load_buffer(file.data(), file.size(), weights, &model, nullptr, 0) == STAP_OK);

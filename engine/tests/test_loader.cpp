@@ -273,7 +273,7 @@ void every_cut_is_refused(const std::string& sound) {
 void sound_files_load() {
     for (const char* stored : {"F32", "F16", "I8"})
         for (stap_dtype wanted : {STAP_F32, STAP_F16, STAP_I8, STAP_AS_STORED})
-            for (const tiny::Config& config : {tiny::config(), tiny::config_with_evidence()})
+            for (const tiny::Config& config : {tiny::config(), tiny::config_pure(), tiny::config_with_evidence()})
                 CHECK(load(tiny::model(config, stored), wanted).status == STAP_OK);
 }
 

@@ -294,7 +294,7 @@ Count fail_all(const tiny::Config& config, stap_strategy strategy, uint64_t stri
 }
 
 void every_allocation_may_fail(uint64_t stride) {
-    const std::pair<tiny::Config, stap_strategy> lives[] = {{tiny::config(), STAP_ROLLING},
+    const std::pair<tiny::Config, stap_strategy> lives[] = {{tiny::config_pure(), STAP_ROLLING},
                                                             {tiny::config_with_evidence(), STAP_ISWI},
                                                             {tiny::config_with_launches(), STAP_ISWI}};
     for (auto [config, strategy] : lives) {

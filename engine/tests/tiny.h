@@ -22,6 +22,12 @@ inline Config config() {
     return c;
 }
 
+inline Config config_pure() {
+    Config c = config();
+    c.tied_apps = c.mixed_keys = true;
+    return c;
+}
+
 inline Config config_with_evidence() {
     Config c = config();
     c.evidence = 10;
@@ -40,8 +46,10 @@ inline std::string config_text(const Config& c) {
     return "{\"vocabulary\": " + n(c.vocabulary) + ", \"context\": " + n(c.context) + ", \"dim\": " + n(c.dim) +
            ", \"layers\": " + n(c.layers) + ", \"heads\": " + n(c.heads) + ", \"hidden\": " + n(c.hidden) +
            ", \"query_key_norm\": " + (c.query_key_norm ? "true" : "false") +
-           ", \"ordinal_heads\": " + n(c.ordinal_heads) + ", \"evidence\": " + n(c.evidence) +
-           ", \"candidate_heads\": " + n(c.candidate_heads) + ", \"launches\": " + n(c.launches) + "}";
+           ", \"tied_apps\": " + (c.tied_apps ? "true" : "false") +
+           ", \"mixed_keys\": " + (c.mixed_keys ? "true" : "false") + ", \"ordinal_heads\": " + n(c.ordinal_heads) +
+           ", \"evidence\": " + n(c.evidence) + ", \"candidate_heads\": " + n(c.candidate_heads) +
+           ", \"launches\": " + n(c.launches) + "}";
 }
 
 struct Tensor {

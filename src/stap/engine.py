@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stap import _engine, seal
+from stap import _engine
 from stap.errors import BadInput, short
 from stap.events import Event, Moment, Ranking
 from stap.files import as_path, regular
@@ -100,7 +100,6 @@ class EngineModel:
             self._model = _engine.Model.load(str(path), dtype)
         except _engine.EngineError as error:
             raise BadInput(str(path), error.args[1].removeprefix(f"{path}: "), _MODEL_REMEDY) from None
-        seal.check(path)
 
     @property
     def vocabulary(self) -> int:

@@ -199,10 +199,16 @@ struct Reader {
         const unsigned char lead = static_cast<unsigned char>(text[at]);
         const int tails = lead < 0xc2 || lead > 0xf4 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
         if (tails == 0) bad("a JSON string that is not UTF-8");
-        for (int i = 0; i <= tails; ++i, ++at) {
-            if (at >= text.size() || (i > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80))
-                bad("a JSON string that is not UTF-8");
+        out.push_back(text[at++]);
+        // Nothing longer than it need be, no half of a surrogate pair, nothing beyond U+10FFFF.
+        unsigned char least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+        unsigned char most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+        for (int i = 0; i < tails; ++i, ++at) {
+            const auto byte = static_cast<unsigned char>(peek());
+            if (byte < least || byte > most) bad("a JSON string that is not UTF-8");
             out.push_back(text[at]);
+            least = 0x80;
+            most = 0xbf;
         }
     }
 };

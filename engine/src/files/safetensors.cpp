@@ -7,6 +7,7 @@
 
 #include "dtype.h"
 #include "failure.h"
+#include "files/sha256.h"
 
 namespace stap {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 constexpr uint64_t kMostHeader = 1u << 20;
 constexpr uint64_t kMostValues = uint64_t(1) << 40;
 constexpr size_t kMostDimensions = 8;
+constexpr size_t kPiece = 1 << 16;  // bytes that are hashed at a time
+constexpr char kTensorsSeal[] = "sha256", kTextsSeal[] = "texts_sha256";
 
 [[noreturn]] void damaged(const std::string& why) { fail(STAP_ERROR_FORMAT, why); }
 
@@ -42,13 +45,48 @@ Json read_header(Source& source, uint64_t& data_begin) {
     return header;
 }
 
-Config read_config(const Json& header) {
+const Json& find_metadata(const Json& header) {
     const Json* metadata = header.find("__metadata__");
     if (!metadata) fail(STAP_ERROR_CONFIG, "no metadata in the header: not a model of ours");
     if (metadata->kind != Json::kObject) damaged("metadata that is no JSON object");
     for (const auto& [key, value] : metadata->members)
         if (value.kind != Json::kString) damaged("metadata " + quoted(key) + " is not text");
-    const Json *format = metadata->find("format"), *config = metadata->find("config");
+    return *metadata;
+}
+
+// A hash that the file carries against that of its contents: it notices accidents, and is no reason to trust a file.
+void check_seal(const Json& metadata, const char* name, Sha256& contents) {
+    if (metadata.find(name)->text != contents.hex()) damaged("damaged: not what was written (its hash differs)");
+}
+
+void check_texts(const Json& metadata) {
+    if (!metadata.find(kTextsSeal)) return;
+    std::map<std::string_view, std::string_view> texts;
+    for (const auto& [key, value] : metadata.members)
+        if (key != kTextsSeal) texts.emplace(key, value.text);
+    Sha256 contents;
+    for (const auto& [key, text] : texts)
+        for (std::string_view part : {key, text}) {
+            contents.add(part.data(), part.size());
+            contents.add("", 1);
+        }
+    check_seal(metadata, kTextsSeal, contents);
+}
+
+void check_values(const Json& metadata, Source& source, uint64_t begin) {
+    if (!metadata.find(kTensorsSeal)) return;
+    std::vector<uint8_t> piece(kPiece);
+    Sha256 contents;
+    for (uint64_t at = begin; at < source.size(); at += kPiece) {
+        const size_t size = size_t(std::min<uint64_t>(kPiece, source.size() - at));
+        source.read(at, piece.data(), size);
+        contents.add(piece.data(), size);
+    }
+    check_seal(metadata, kTensorsSeal, contents);
+}
+
+Config read_config(const Json& metadata) {
+    const Json *format = metadata.find("format"), *config = metadata.find("config");
     if (format && format->text == "stap-checkpoint") fail(STAP_ERROR_CONFIG, "a training checkpoint, not a model");
     if (!format || format->text != "stap-model") fail(STAP_ERROR_CONFIG, "a safetensors file, but no stap model");
     if (!config) fail(STAP_ERROR_CONFIG, "no model config in the header");
@@ -182,12 +220,15 @@ ModelFile model_file_open(Source& source) {
     uint64_t data_begin = 0;
     const Json header = read_header(source, data_begin);
     ModelFile file;
-    file.config = read_config(header);
+    const Json& metadata = find_metadata(header);
+    check_texts(metadata);
+    file.config = read_config(metadata);
     for (const auto& [name, json] : header.members)
         if (name != "__metadata__")
             file.tensors.emplace(name, EntryReader{name, json}.read(data_begin, source.size() - data_begin));
     check_layout(file.tensors, data_begin, source.size());
     check_tensors(file);
+    check_values(metadata, source, data_begin);
     return file;
 }
 
