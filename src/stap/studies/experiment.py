@@ -9,6 +9,7 @@ FOLDER/figure.png      and .svg
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -150,6 +151,12 @@ def _read(path: Path) -> Any:
 def _write(path: Path, text: str) -> None:
     with replacing(path) as draft:
         draft.write_text(text)
+
+
+def file_hash(path: Path) -> str:
+    """The beginning of its sha256: which file a result is about."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def _revision() -> str:
