@@ -172,6 +172,19 @@ void Blend::sharpen(const Cues& cues, uint64_t cue, const double* prior, double*
         if (apps[s.app.place].serial == s.app.serial) out[s.app.place] += s.weight / total;
 }
 
+namespace {
+
+double total(const Outlook& out, Expert expert) {
+    return std::accumulate(out.row(expert), out.row(expert) + out.frequency.size(), 0.0);
+}
+
+void take_logs(Outlook& out, Expert expert) {
+    const size_t n = out.frequency.size();
+    for (size_t i = 0; i < n; ++i) out.log_share[expert * n + i] = std::log(out.row(expert)[i]);
+}
+
+}  // namespace
+
 void Blend::predict() {
     for (uint32_t order = 1; order <= kOrders; ++order) sequence_cues[order - 1] = past_cue(order);
     stay_cue = stay < 0 ? 0 : current_cue(kStayCue, uint32_t(stay));
@@ -185,35 +198,49 @@ void Blend::look(const Asked& asked, Outlook& out) const {
     out.clock = clock + (at_a_time ? std::max(0.0, asked.minutes - opened) : 0);
     out.hour = at_a_time ? asked.hour : hour;
     out.pause = at_a_time ? pause(asked.minutes) : 0;
+    if (&out == &now) {
+        look_at_usages(out);
+    } else {  // what does not depend on the moment is as it is now
+        out.share = now.share;
+        out.log_share = now.log_share;
+        out.frequency = now.frequency;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        const double passed = out.clock - apps[i].clock;
+        out.row(kMinutes)[i] = apps[i].minutes * decay(passed, kMinutesHalfLife) + kUnseen;
+        out.row(kDay)[i] = apps[i].day * decay(passed, kDayHalfLife) + kUnseen;
+        out.row(kHour)[i] = (apps[i].hours[uint32_t(out.hour) % 24] + kEven) / (apps[i].count + kEven);
+    }
+    for (const Expert expert : {kMinutes, kDay, kHour}) take_logs(out, expert);
+    out.log_totals[kMinutes] = std::log(total(out, kMinutes));
+    out.log_totals[kDay] = std::log(total(out, kDay));
+    mix(out);
+}
+
+// What counts by usages alone, whenever it is asked.
+void Blend::look_at_usages(Outlook& out) const {
+    const size_t n = apps.size();
     out.share.resize(kExperts * n);
+    out.log_share.resize(kExperts * n);
     out.frequency.resize(n);
     for (size_t i = 0; i < n; ++i) {
-        const App& app = apps[i];
-        const double idle = double(usages - 1 - app.last_usage), passed = out.clock - app.clock;
-        out.row(kFast)[i] = app.fast * decay(idle, kFastHalfLife) + kUnseen;
-        out.row(kSlow)[i] = app.slow * decay(idle, kSlowHalfLife) + kUnseen;
-        out.row(kMinutes)[i] = app.minutes * decay(passed, kMinutesHalfLife) + kUnseen;
-        out.row(kDay)[i] = app.day * decay(passed, kDayHalfLife) + kUnseen;
-        out.row(kHour)[i] = (app.hours[uint32_t(out.hour) % 24] + kEven) / (app.count + kEven);
+        const double idle = double(usages - 1 - apps[i].last_usage);
+        out.row(kFast)[i] = apps[i].fast * decay(idle, kFastHalfLife) + kUnseen;
+        out.row(kSlow)[i] = apps[i].slow * decay(idle, kSlowHalfLife) + kUnseen;
     }
-    const auto total = [&](uint32_t expert) { return std::accumulate(out.row(expert), out.row(expert) + n, 0.0); };
-    const double fast = total(kFast), slow = total(kSlow);
+    const double fast = total(out, kFast), slow = total(out, kSlow);
     for (size_t i = 0; i < n; ++i) {
         out.row(kFast)[i] /= fast;
         out.row(kSlow)[i] /= slow;
         out.frequency[i] = (out.row(kFast)[i] + out.row(kSlow)[i]) / 2;
     }
-    out.log_totals[kMinutes] = std::log(total(kMinutes));
-    out.log_totals[kDay] = std::log(total(kDay));
     const double* prior = out.frequency.data();
     for (uint32_t order = 1; order <= kOrders; ++order) {
         sharpen(sequence, sequence_cues[order - 1], prior, out.row(kOrder1 + order - 1));
         prior = out.row(kOrder1 + order - 1);
     }
     sharpen(stays, stay_cue, out.row(kOrder1), out.row(kStay));
-    out.log_share.resize(kExperts * n);
-    for (size_t i = 0; i < kExperts * n; ++i) out.log_share[i] = std::log(out.share[i]);
-    mix(out);
+    for (const Expert expert : {kFast, kSlow, kOrder1, kOrder2, kOrder3, kStay}) take_logs(out, expert);
 }
 
 // p = softmax(weights . log experts + a bias for the latest apps), without the current app; and where that may come
@@ -255,7 +282,8 @@ void Blend::candidates(const Outlook& outlook, uint32_t k, std::vector<uint32_t>
         return probability[a] != probability[b] ? probability[a] > probability[b] : a < b;
     };
     k = std::min(k, uint32_t(out.size()));
-    std::partial_sort(out.begin(), out.begin() + k, out.end(), better);
+    std::nth_element(out.begin(), out.begin() + k, out.end(), better);
+    std::sort(out.begin(), out.begin() + k, better);
     out.resize(k);
 }
 

@@ -145,6 +145,7 @@ struct Blend {
     uint32_t place_of(std::string_view app, bool& fresh);
     void learn(uint32_t chosen);
     void touch(uint32_t place, bool fresh);
+    void look_at_usages(Outlook& out) const;
     void mix(Outlook& out) const;
 };
 

@@ -175,6 +175,11 @@ void Evidence::look_further(Outlook& out) const {
     out.cue_share.resize(kKinds * n);
     for (uint32_t kind = 0; kind < kKinds; ++kind)
         blend_.sharpen(kind == kRecent ? recent_ : others_, cues[kind], priors[kind], out.cue_share.data() + kind * n);
+    if (&out != &blend_.now) {  // as of the last event, whenever it is asked
+        std::copy(std::begin(blend_.now.usage_totals), std::end(blend_.now.usage_totals), out.usage_totals);
+        std::copy(std::begin(blend_.now.minute_totals), std::end(blend_.now.minute_totals), out.minute_totals);
+        return;
+    }
     std::fill(std::begin(out.usage_totals), std::end(out.usage_totals), 0);
     std::fill(std::begin(out.minute_totals), std::end(out.minute_totals), 0);
     for (uint32_t place = 0; place < n; ++place) {

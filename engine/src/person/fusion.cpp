@@ -41,12 +41,11 @@ void FusionState::score(const Kernels& kernels, const Evidence& evidence, const 
     describe(evidence, outlook, weighed);
     weigh(kernels, weighed, scratch);
     for (size_t i = 0; i < places_.size(); ++i) {
-        const auto entry = phi.index.find(blend.apps[places_[i]].name);
-        const uint32_t index = entry == phi.index.end() ? STAP_NO_INDEX : entry->second;
         score_[i] += double(fusion_.blend_scale) * std::log(std::max(outlook.probability[places_[i]], kLeast));
-        if (logits && index != STAP_NO_INDEX && i < weighed) score_[i] += double(fusion_.logit_scale) * logits[index];
+        const uint32_t index = logits && i < weighed ? phi.index_of(blend.apps[places_[i]].name) : STAP_NO_INDEX;
+        if (index != STAP_NO_INDEX) score_[i] += double(fusion_.logit_scale) * logits[index];
         if (!std::isfinite(score_[i])) fail(STAP_ERROR_NUMBER, "an app's score is no number");
-        ranking[i] = {places_[i], index, 0};
+        ranking[i] = {places_[i], 0};
     }
     if (!std::isfinite(unseen_score)) fail(STAP_ERROR_NUMBER, "the score of an unseen app is no number");
     rank(unseen_score);
@@ -83,16 +82,14 @@ void FusionState::list_ranking() {
 }
 
 // The ranking is of other apps than the current one: it gets the share that the habit of returning gives it.
-void FusionState::include_current(const Evidence& evidence, const Outlook& outlook, const Phi& phi) {
-    const Blend& blend = evidence.blend();
-    const uint32_t current = blend.recency[0];
+void FusionState::include_current(const Evidence& evidence, const Outlook& outlook) {
+    const uint32_t current = evidence.blend().recency[0];
     const double again = outlook.probability[current];
     aside_ = ranking;
     unseen_aside_ = unseen;
     for (Scored& scored : ranking) scored.probability *= 1 - again;
     unseen *= 1 - again;
-    const auto entry = phi.index.find(blend.apps[current].name);
-    ranking.push_back({current, entry == phi.index.end() ? STAP_NO_INDEX : entry->second, again});
+    ranking.push_back({current, again});
     sort();
 }
 

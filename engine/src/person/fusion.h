@@ -16,7 +16,7 @@ namespace stap {
 
 struct FusionState {
     struct Scored {
-        uint32_t place, index;  // in the evidence; in phi, or STAP_NO_INDEX
+        uint32_t place;  // in the evidence
         double probability;
     };
     std::vector<Scored> ranking;  // every app, best first; the current one where it may come
@@ -30,7 +30,7 @@ struct FusionState {
     void score(const Kernels& kernels, const Evidence& evidence, const Outlook& outlook, const Phi& phi,
                const float* hidden, const float* logits, int16_t* scratch);
     // Of a model without a launch head: its ranking is put aside, gets the current app, and is as before again.
-    void include_current(const Evidence& evidence, const Outlook& outlook, const Phi& phi);
+    void include_current(const Evidence& evidence, const Outlook& outlook);
     void leave_current_out();
     void correct(const Blend& blend, const Outlook& outlook, LastWord& word);  // then, of a launch: the last word
     void learn(const Blend& blend, const Outlook& outlook, LastWord& word, uint32_t chosen);

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "stap.h"
+
 namespace stap {
 
 struct Phi {
@@ -24,6 +26,10 @@ struct Phi {
     Phi(uint32_t vocabulary, uint32_t limit, uint64_t seed);
     Phi() = default;
 
+    uint32_t index_of(const std::string& app) const {  // or STAP_NO_INDEX
+        const auto held = index.find(app);
+        return held == index.end() ? STAP_NO_INDEX : held->second;
+    }
     // The app's index at this step; `recycled` says that another app held it until now.
     uint16_t use(const std::string& app, uint64_t step, bool& recycled);
     void forget(const std::string& app);  // one that holds an index: it is free again

@@ -203,7 +203,7 @@ FusionState& Session::fuse_at(const Asked& asked) {
         return *launch;
     }
     fuse();
-    fusion->include_current(*evidence, outlook, phi);
+    fusion->include_current(*evidence, outlook);
     return *fusion;
 }
 
@@ -230,7 +230,7 @@ size_t Session::copy_ranking(const FusionState& head, size_t k, stap_candidate* 
     for (size_t i = 0; i < head.ranking.size() && count < k; ++i) {
         const FusionState::Scored& scored = head.ranking[i];
         const std::string& app = evidence->blend().apps[scored.place].name;
-        if (filter.passes(app)) best[count++] = {app.data(), app.size(), scored.index, float(scored.probability)};
+        if (filter.passes(app)) best[count++] = {app.data(), app.size(), phi.index_of(app), float(scored.probability)};
     }
     return count;
 }
