@@ -11,7 +11,7 @@ import pytest
 
 from stap.errors import BadInput
 from stap.studies import experiment
-from stap.studies.sources import KINDS, Bayes, transitions, walk
+from stap.studies.chains import KINDS, Bayes, transitions, walk
 from stap.studies.theory import Theory, exactly
 
 
@@ -32,7 +32,7 @@ def test_two_apps_by_hand() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sources_are_what_they_are_called(kind: str) -> None:
+def test_chains_are_what_they_are_called(kind: str) -> None:
     chances = transitions(kind, 4, 1)
     assert chances.sum(axis=1) == pytest.approx(1.0)
     assert not chances.diagonal().any()
@@ -100,6 +100,6 @@ def test_theory_at_toy_size(tmp_path: Path) -> None:
     result = json.loads((tmp_path / "result.json").read_text())
     model = result["model"]
     assert np.mean(model["entropy"]) < np.mean(model["bayes"]) < np.mean(model["model"]) < math.log(3)
-    assert set(result["sources"]) == set(KINDS)
+    assert set(result["chains"]) == set(KINDS)
     for name in ("result.md", "figure.png", "figure.svg"):
         assert (tmp_path / name).stat().st_size > 200

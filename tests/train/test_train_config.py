@@ -55,6 +55,7 @@ def test_a_file_changes_only_what_it_names(tmp_path: Path) -> None:
         ("split = [8, 0]", "training, validation"),
         ("split = [[8], 2]", "split"),
         ("[model]\nevidence = 16", "shipped task"),
+        ('teacher = "model.safetensors"', "a teacher is the pure task's, not the paper task's"),
         ("average = 0.9", "shipped and the pure task"),
         ("[population]\nstep = 3", "unknown setting 'step'"),
         ("[population]\nprior_share = 1.0", "prior_share"),

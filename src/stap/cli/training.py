@@ -52,6 +52,9 @@ def train(
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data (not of `shipped`).")] = None,
     view: View = None,
     start: Annotated[Path | None, typer.Option(metavar="FILE", help="A model to go on from.")] = None,
+    teacher: Annotated[
+        Path | None, typer.Option(metavar="FILE|RUN", help="A model whose answers are learned, too (`pure`).")
+    ] = None,
 ) -> None:
     """Train a model on people's logs into a run folder; needs `pip install 'stap[train]'`.
 
@@ -59,7 +62,8 @@ def train(
     """
     begin = "either" if start_or_resume else "resume" if resume else "new"
     given: dict[str, Any] = {"seed": seed, "fold": fold, "epochs": epochs, "split": presets.parse_split(split)}
-    given["start"] = str(model_file(start)) if start else None
+    for name, path in (("start", start), ("teacher", teacher)):
+        given[name] = str(model_file(path)) if path else None
     settings = presets.settle(out, begin, preset, config, without, given | {"always": usage.names(always)})
     run = load("stap.train.run")
     launches = settings.model.launches > 0

@@ -16,7 +16,7 @@ from stap.evaluate import paper, report
 from stap.metrics import NAMES
 from stap.registry import maker
 from stap.studies.experiment import Experiment, Found, Job, Outcome
-from stap.studies.populations import PUBLISHED, People
+from stap.studies.populations import PUBLISHED, NamedPeople
 from stap.terminal import Grid
 from stap.windows import VOCABULARY, filter_users
 
@@ -27,7 +27,7 @@ TOY = 300  # usages of each person at most
 
 @dataclass(frozen=True)
 class Data(Experiment):
-    people: tuple[People, ...]
+    people: tuple[NamedPeople, ...]
     name: ClassVar[str] = "data"
     question: ClassVar[str] = "Who is in the logs, and is their processing the paper's?"
 
@@ -46,11 +46,11 @@ class Data(Experiment):
         return lambda path: draw_distributions({people.name: people.read() for people in self.people}, path)
 
 
-def _key(people: People) -> str:
+def _key(people: NamedPeople) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in people.name)
 
 
-def measure(people: People, most: int | None) -> Found:
+def measure(people: NamedPeople, most: int | None) -> Found:
     """Counts, the share of users that each vocabulary has room for, and the simple predictors, paper protocol."""
     corpus = people.read()
     covered = {str(room): 100.0 * float((corpus.app_counts <= room).mean()) for room in ROOMS}

@@ -14,7 +14,7 @@ from stap.evaluate import report, stream
 from stap.metrics import NAMES
 from stap.registry import maker
 from stap.studies.experiment import Experiment, Found, Job, Outcome, file_hash
-from stap.studies.populations import People
+from stap.studies.populations import NamedPeople
 from stap.terminal import Grid
 
 DRAWS = {"toy": 3, "here": 10, "paper": 30}
@@ -27,7 +27,7 @@ EXPLAINED = (
 
 @dataclass(frozen=True)
 class Phi(Experiment):
-    people: tuple[People, ...]
+    people: tuple[NamedPeople, ...]
     model: Path
     name: ClassVar[str] = "phi"
     question: ClassVar[str] = "How much of a figure is the luck of phi's draw?"
@@ -60,7 +60,7 @@ class Phi(Experiment):
         return Outcome({"scores": scores}, (table,), _draw(scores))
 
 
-def measure(people: People, model: Path, seed: int, most: int | None) -> Found:
+def measure(people: NamedPeople, model: Path, seed: int, most: int | None) -> Found:
     corpus = people.read() if most is None else people.read().first(most)
     pooled = report(stream(corpus, maker("stap", model, seed=seed)), "stream")["pooled"]
     return {metric: float(pooled[metric]) for metric in NAMES}

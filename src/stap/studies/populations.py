@@ -23,7 +23,7 @@ PUBLISHED = {
 }
 
 
-class People(NamedTuple):
+class NamedPeople(NamedTuple):
     """A population: its name, and its logs. Every job reads them for itself."""
 
     name: str
@@ -42,7 +42,7 @@ def _read(logs: tuple[str, ...]) -> Corpus:
     return merged(sources.read(logs, sources.Options(merge_gap=None)).table)
 
 
-def populations(lsapp: Sequence[str], tsinghua: Sequence[str], logs: Sequence[str], study: str) -> list[People]:
+def populations(lsapp: Sequence[str], tsinghua: Sequence[str], logs: Sequence[str], study: str) -> list[NamedPeople]:
     """From the command line; `logs` are NAME=LOG, and one name may come more than once."""
     found = {name: list(files) for name, files in (("LSApp", lsapp), ("Tsinghua", tsinghua)) if files}
     for given in logs:
@@ -53,4 +53,4 @@ def populations(lsapp: Sequence[str], tsinghua: Sequence[str], logs: Sequence[st
     if not found:
         where = "; ".join(f"--{name.lower()} FILE ({what})" for name, what in PAPER.items())
         raise BadInput(f"stap study {study}", "no people to study", f"give {where}; or any logs as --log NAME=LOG")
-    return [People(name, tuple(files)) for name, files in found.items()]
+    return [NamedPeople(name, tuple(files)) for name, files in found.items()]

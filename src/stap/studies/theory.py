@@ -5,7 +5,7 @@ assumption is needed, and all symbols agree. The mixture over all phi is at leas
 so by the chain rule the expected Kullback-Leibler divergence from the truth to the prediction, summed over a whole
 life, is at most log n!. Its terms go to 0, and by Pinsker's inequality so does the total variation.
 
-A tiny transformer, trained on shuffled walks of one source, is then held against the exact predictor.
+A tiny transformer, trained on shuffled walks of one chain, is then held against the exact predictor.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 
 from stap.describe.canvas import GREY, drawing
 from stap.errors import extra
+from stap.studies.chains import KINDS, Bayes, transitions, walk
 from stap.studies.experiment import Experiment, Found, Job, Outcome
-from stap.studies.sources import KINDS, Bayes, transitions, walk
 from stap.terminal import Grid
 
 COLOURS = {"habits": "#0072b2", "habits, two alike": "#d55e00", "habits, weak": "#009e73", "no habits": "#cc79a7"}
@@ -29,7 +29,7 @@ DASHES = {"habits": "-", "habits, two alike": "--", "habits, weak": "-.", "no ha
 EXPLAINED = (
     "Left: how far the prediction of somebody who does not know phi is from the truth, by the length of what they saw. "
     "Middle: how sure they are of phi. Right: the divergence summed up from the first usage on; the grey line is "
-    "the bound that no source can pass. Where two apps are alike, phi is never known, and the prediction is right "
+    "the bound that no chain can pass. Where two apps are alike, phi is never known, and the prediction is right "
     "all the same."
 )
 
@@ -62,9 +62,9 @@ class Theory(Experiment):
             one = found[_key(kind)]
             values = (one["distance"][0], one["distance"][-1], one["posterior"][-1], one["divergence"][-1])
             rows.append((kind, *(f"{value:.4f}" for value in values)))
-        headers = ("source", "at first", f"after {sizes.length:,}", "mass of phi", "divergence")
+        headers = ("chain", "at first", f"after {sizes.length:,}", "mass of phi", "divergence")
         most = math.log(math.factorial(sizes.apps))
-        bound = f"On average over walks, no source can pass log {sizes.apps}! = {most:.2f} nats."
+        bound = f"On average over walks, no chain can pass log {sizes.apps}! = {most:.2f} nats."
         exact = Grid("Distance of Bayes' prediction from the truth, total variation", headers, rows, bound)
         spans = [(n, min(2 * n, len(model["bayes"]) + 1)) for n in (1, 2, 4, 8, 16, 32, 64) if n <= len(model["bayes"])]
         learned = [
@@ -77,7 +77,7 @@ class Theory(Experiment):
         after = ("usages seen", "Bayes", "model", "model from Bayes")
         said = f"Loss in nats an event, of {model['apps']} apps; the truth has {model['entropy']:.3f}."
         tiny = Grid("A tiny model beside the exact predictor", after, learned, said)
-        figures = {"sources": {kind: found[_key(kind)] for kind in KINDS}, "model": model}
+        figures = {"chains": {kind: found[_key(kind)] for kind in KINDS}, "model": model}
         return Outcome(figures, (exact, tiny), self._draw(found))
 
     def _draw(self, found: Mapping[str, Found]) -> Callable[[Path], None]:
@@ -129,6 +129,6 @@ def exactly(kind: str, apps: int, walks: int, length: int) -> Found:
 
 
 def trained(apps: int, steps: int, length: int, walks: int) -> Found:
-    """The same source for everybody, a phi of their own for each: how near a tiny model comes to Bayes' rule."""
+    """The same chain for everybody, a phi of their own for each: how near a tiny model comes to Bayes' rule."""
     found: Found = extra("stap.studies.theory_model").run(apps, steps, length, walks)
     return found

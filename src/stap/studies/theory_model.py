@@ -1,4 +1,4 @@
-"""A tiny transformer that learns one source through shuffles, beside who computes Bayes' rule exactly."""
+"""A tiny transformer that learns one chain through shuffles, beside who computes Bayes' rule exactly."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from torch import Tensor
 from stap.events import CLOSE, OPEN, Longs
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
+from stap.studies.chains import Bayes, transitions, walk
 from stap.studies.experiment import Found
-from stap.studies.sources import Bayes, transitions, walk
 from stap.train import optimisers
 from stap.train.config import TrainConfig
 

@@ -93,6 +93,8 @@ class TrainConfig:
         if self.seed >= 2**63:
             raise _bad("seed must be below 2 to the power of 63")
         _check_shares(self, "beta2", "decay_to", "average")
+        if self.teacher and self.task != "pure":
+            raise _bad(f"a teacher is the pure task's, not the {self.task} task's")
         if not 0 <= self.teaching <= 1:
             raise _bad(f"teaching is {self.teaching}, not a share")
         if len(self.split) not in (2, 3) or not all(type(part) is int and part > 0 for part in self.split):

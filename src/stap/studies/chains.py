@@ -1,6 +1,6 @@
 """Small worlds in which Bayes' rule over all bijections can be computed: how apps follow each other, known exactly.
 
-A source is a Markov chain over n apps: P (n, n), rows sum to 1, and the first app is uniform. phi is one of n!
+Each is a Markov chain over n apps: P (n, n), rows sum to 1, and the first app is uniform. phi is one of n!
 bijections from apps to indices; phi(x) = phi[x].
 """
 
