@@ -47,11 +47,22 @@ class Run:
 
 
 def train(
-    corpus: Corpus, settings: TrainConfig, folder: Path, where: str, begin: Begin = "new", view: Corpus | None = None
+    corpus: Corpus,
+    settings: TrainConfig,
+    folder: Path,
+    where: str,
+    begin: Begin = "new",
+    view: Corpus | None = None,
+    words: bool = True,
 ) -> Progress:
-    """Train on a corpus into a run folder. begin: a new run, one that is there, or whichever it is."""
+    """Train on a corpus into a run folder. begin: a new run, one that is there, or whichever it is.
+
+    words: say who trains and where the result is; not where a run is a part of other work.
+    """
     with world() as here:
         run = open_run(corpus, settings, folder, where, begin, here, view)
+        if here.writes and words:
+            say_people(run.task.people.names(), corpus.users, settings.model.vocabulary)
         with board(run.task.steps, run.progress.steps, here.writes) as show:
             while run.progress.steps < run.task.steps and not _out_of_patience(run):
                 epoch = run.task.epoch(run.progress.epoch, run.progress.steps - run.progress.step)
@@ -59,6 +70,8 @@ def train(
                 _finish_epoch(run, epoch, show)
         if here.writes:
             _finish(run)
+            if words:
+                say_result(run.progress, folder / run.task.result)
         here.wait()  # who leaves while a peer still works may abort on the way out
         return run.progress
 
@@ -90,7 +103,6 @@ def open_run(
     here.wait()  # nobody writes before everybody has looked
     if here.writes:
         _make_folder(folder, settings, task)
-        say_people(task.people.names(), corpus.users, settings.model.vocabulary)
         journal.rewind(folder / JOURNAL, progress.epoch)
     objective = task.objective(model)
     compiled = settings.compile == "on" or (settings.compile == "auto" and here.device.type == "cuda")
@@ -146,11 +158,11 @@ def _train_epoch(run: Run, epoch: Epoch, show: Board) -> None:
         seconds = time.monotonic() - begin
         _check(sums["loss"], run)
         progress.step, progress.steps = step + 1, progress.steps + 1
-        progress.loss, progress.labels = progress.loss + sums["loss"], progress.labels + labels
-        progress.events, progress.seconds = progress.events + events, progress.seconds + seconds
+        progress.sums = {name: progress.sums.get(name, 0.0) + value for name, value in sums.items()}
+        progress.labels, progress.events = progress.labels + labels, progress.events + events
+        progress.seconds += seconds
         values: dict[str, Any] = {"loss": sums["loss"] / max(1, labels), "rate": events / seconds}
         if "blend" in sums:
-            progress.blend, progress.known = progress.blend + sums["blend"], progress.known + sums["known"]
             values["beside"] = f"blend {sums['blend'] / max(1, sums['known']):.3f}"
         show(progress.steps, epoch=progress.epoch + 1, **values)
         if run.world.writes and time.monotonic() - run.saved > run.settings.checkpoint_seconds:
@@ -184,14 +196,12 @@ def _finish_epoch(run: Run, epoch: Epoch, show: Board) -> None:
         "epoch": progress.epoch,
         "context": epoch.windows.context,
         "steps": progress.steps,
-        "loss": progress.loss / max(1, progress.labels),
-        **({"blend": progress.blend / progress.known} if progress.known else {}),
+        **run.task.training(progress.sums, max(1, progress.labels)),
         "validation": scores,
         "events": progress.events,
         "seconds": round(progress.seconds, 3),
     }
-    progress.step, progress.labels = 0, 0
-    progress.loss = progress.blend = progress.known = 0.0
+    progress.step, progress.labels, progress.sums = 0, 0, {}
     if run.world.writes:
         journal.append(run.folder / JOURNAL, line)
         if better:
@@ -214,7 +224,7 @@ def _draw(run: Run) -> None:
 
 
 def _finish(run: Run) -> None:
-    """The last word; where nobody validates, the last weights or their average are the model."""
+    """Where nobody validates, the last weights or their average are the model."""
     _draw(run)
     if not run.progress.best_epoch:
         model = run.trainer.model.eval()
@@ -222,7 +232,6 @@ def _finish(run: Run) -> None:
             model.load_state_dict(run.trainer.average, strict=False)  # (the rest has not moved)
         run.task.finish(model)
         weights.save(model, run.folder / run.task.result)
-    say_result(run.progress, run.folder / run.task.result)
 
 
 def _out_of_patience(run: Run) -> bool:
