@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from stap.errors import BadInput
 from stap.events import Corpus
 from stap.files import clear_drafts, replacing
 from stap.model import weights
+from stap.model.transformer import Transformer
 from stap.train import checkpoint, config, journal, optimisers, parallel, tasks
 from stap.train.checkpoint import Progress
 from stap.train.config import TrainConfig
@@ -27,6 +29,7 @@ from stap.train.step import Trainer
 from stap.train.tasks.base import Epoch, Task
 
 Begin = Literal["new", "resume", "either"]
+Watch = Callable[[Transformer], dict[str, float]]
 CONFIG, USERS, JOURNAL, LAST = "config.toml", "users.json", "log.jsonl", "last.safetensors"
 LAUNCH = ".launch"  # in the run's folder: which torchrun made it
 _FIGURE_SECONDS = 20.0  # drawing takes a third of a second
@@ -42,6 +45,7 @@ class Run:
     trainer: Trainer
     world: World
     progress: Progress
+    watch: Watch | None = None
     saved: float = field(default_factory=time.monotonic)
     drawn: float = 0.0
 
@@ -54,13 +58,16 @@ def train(
     begin: Begin = "new",
     view: Corpus | None = None,
     words: bool = True,
+    watch: Watch | None = None,
 ) -> Progress:
     """Train on a corpus into a run folder. begin: a new run, one that is there, or whichever it is.
 
     words: say who trains and where the result is; not where a run is a part of other work.
+    watch: gives figures of the model for the log after every epoch.
     """
     with world() as here:
         run = open_run(corpus, settings, folder, where, begin, here, view)
+        run.watch = watch
         if here.writes and words:
             say_people(run.task.people.names(), corpus.users, settings.model.vocabulary)
         with board(run.task.steps, run.progress.steps, here.writes) as show:
@@ -198,6 +205,7 @@ def _finish_epoch(run: Run, epoch: Epoch, show: Board) -> None:
         "steps": progress.steps,
         **run.task.training(progress.sums, max(1, progress.labels)),
         "validation": scores,
+        **({"watch": run.watch(model)} if run.watch else {}),
         "events": progress.events,
         "seconds": round(progress.seconds, 3),
     }
