@@ -13,7 +13,7 @@ from stap.cli.options import Model, load
 from stap.studies.data import Data
 from stap.studies.experiment import Experiment, Scale, carry_out
 from stap.studies.phis import Phi
-from stap.studies.populations import NamedPeople, populations
+from stap.studies.populations import LONG, NamedPeople, made, populations
 from stap.studies.theory import Theory
 from stap.weights import model_file, shipped
 
@@ -28,6 +28,9 @@ Tsinghua = Annotated[
 ]
 Named = Annotated[
     list[str] | None, typer.Option("--log", metavar="NAME=LOG", help="Any other people, by a name; may be repeated.")
+]
+Synthetic = Annotated[
+    int, typer.Option(min=0, max=100_000, metavar="N", help="Also so many people of the prior, as a population.")
 ]
 
 
@@ -69,6 +72,56 @@ def phi(
     _carry_out(Phi(scale, people, model_file(model) if model else shipped()), out, jobs)
 
 
+@study.command("performance")
+def performance(
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    synthetic: Synthetic = 0,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+) -> None:
+    """Trained on some people, how well does it predict others? Every population on every other, and within itself.
+
+    Example: `stap study performance --log a=a.parquet --log b=b.parquet --synthetic 40 --out results/performance`
+    """
+    people = (*_people("performance", lsapp, tsinghua, log), *made(synthetic))
+    _carry_out(load("stap.studies.performance").Performance(scale, people), out, jobs)
+
+
+@study.command("ablation")
+def ablation(
+    out: Out, lsapp: LSApp = None, tsinghua: Tsinghua = None, log: Named = None, scale: Size = "here", jobs: Jobs = 1
+) -> None:
+    """The same training with and without the shuffle: on the first people given, tested on the second.
+
+    Example: `stap study ablation --log a=a.parquet --log b=b.parquet --out results/ablation`
+    """
+    people = _people("ablation", lsapp, tsinghua, log)[:2]
+    _carry_out(load("stap.studies.ablation").Ablation(scale, people), out, jobs)
+
+
+@study.command("context")
+def context(
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    synthetic: Synthetic = 0,
+    model: Model = None,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+) -> None:
+    """How much of the past is worth reading? A model for every length; with --model, one that is given less and less.
+
+    Example: `stap study context --log phones=phones.parquet --synthetic 20 --model pure --out results/context`
+    """
+    people = (*_people("context", lsapp, tsinghua, log), *made(synthetic, LONG))
+    own = model_file(model) if model else None
+    _carry_out(load("stap.studies.context").Context(scale, people, own), out, jobs)
+
+
 @study.command("dynamics")
 def dynamics(
     out: Out, lsapp: LSApp = None, tsinghua: Tsinghua = None, log: Named = None, scale: Size = "here", jobs: Jobs = 1
@@ -91,6 +144,66 @@ def plateau(
     """
     people = _people("plateau", lsapp, tsinghua, log)[0]
     _carry_out(load("stap.studies.plateau").Plateau(scale, people), out, jobs)
+
+
+@study.command("timespan")
+def timespan(
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    model: Model = None,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+) -> None:
+    """A model of one year's phones on logs of other years.
+
+    Example: `stap study timespan --log phones=phones.parquet --model pure --out results/timespan`
+    """
+    people = _people("timespan", lsapp, tsinghua, log)
+    own = model_file(model) if model else shipped()
+    _carry_out(load("stap.studies.timespan").Timespan(scale, people, own), out, jobs)
+
+
+@study.command("vocabulary")
+def vocabulary(
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    model: Model = None,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+) -> None:
+    """People with more apps than there are virtual indices: what does it cost that indices are given on?
+
+    Example: `stap study vocabulary --log phones=phones.parquet --model pure --out results/vocabulary`
+    """
+    people = _people("vocabulary", lsapp, tsinghua, log)
+    own = model_file(model) if model else shipped()
+    _carry_out(load("stap.studies.vocabulary").Vocabulary(scale, people, own), out, jobs)
+
+
+@study.command("all")
+def everything(
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    synthetic: Synthetic = 0,
+    model: Model = None,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+) -> None:
+    """Every experiment of the paper, one after the other, each in a folder of its name; goes on where it was stopped.
+
+    Example: `stap study all --lsapp lsapp.tsv.gz --tsinghua App_usage_trace.txt --scale paper --out results`
+    """
+    people, own = _people("all", lsapp, tsinghua, log), model_file(model) if model else shipped()
+    plan = load("stap.studies.everything").plan(scale, people, synthetic, own)
+    for number, experiment in enumerate(plan, 1):
+        terminal.note(f"{number} of {len(plan)}: {experiment.name}. {experiment.question}")
+        _carry_out(experiment, out / experiment.name, jobs)
 
 
 def _people(

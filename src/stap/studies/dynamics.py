@@ -97,7 +97,7 @@ def key(length: int, seed: int) -> str:
 
 def follow(folder: Path, people: NamedPeople, settings: TrainConfig, usages: int | None) -> Found:
     """Train, and look inside after every epoch, at people who validate."""
-    corpus = people.read() if usages is None else people.read().first(usages)
+    corpus = people.read(usages)
     watched = split(corpus, settings, people.name).validation
     inside = probe(watched, settings.model.vocabulary, min(256, settings.model.context))
     return {"lines": runs.trained(folder, corpus, settings, inside)}

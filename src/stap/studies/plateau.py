@@ -60,7 +60,7 @@ class Plateau(Experiment):
 
     @property
     def seeds(self) -> range:
-        return range(min(2, self.size.seeds))
+        return range(5 if self.scale == "paper" else 1)
 
     def about(self) -> dict[str, Any]:
         return {"data": {self.people.name: self.people.about()}, "seeds": list(self.seeds)}
@@ -98,7 +98,7 @@ def _with(plain: TrainConfig, switch: Mapping[str, Any]) -> TrainConfig:
 
 
 def follow(folder: Path, people: NamedPeople, settings: TrainConfig, usages: int | None) -> Found:
-    corpus = people.read() if usages is None else people.read().first(usages)
+    corpus = people.read(usages)
     return {"lines": runs.trained(folder, corpus, settings)}
 
 

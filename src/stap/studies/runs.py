@@ -12,6 +12,7 @@ import numpy as np
 from stap.evaluate import Terms, paper, report, stream
 from stap.events import Corpus
 from stap.metrics import NAMES
+from stap.model import weights
 from stap.registry import maker
 from stap.train import journal, run
 from stap.train.config import TrainConfig
@@ -32,6 +33,10 @@ def testing(folder: Path, corpus: Corpus) -> Corpus:
     """The people whom a run kept for testing."""
     kept = set(json.loads((folder / run.USERS).read_text())["testing"])
     return corpus.select(np.array([n for n, name in enumerate(corpus.users) if name in kept], np.int64))
+
+
+def vocabulary(model: Path) -> int:
+    return weights.read_config(model_file(model)).vocabulary
 
 
 def persons(corpus: Corpus, name: str, protocol: str, terms: Terms, model: Path | None = None) -> dict[str, Person]:
