@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from stap import terminal
-from stap.cli.measure import Jobs, study
+from stap.cli.measure import Jobs
+from stap.cli.measure import study as study
 from stap.cli.options import Model, load
 from stap.studies.data import Data
 from stap.studies.experiment import Experiment, Scale, carry_out

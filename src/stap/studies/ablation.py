@@ -25,8 +25,8 @@ LONGER = 2  # times the recipe's epochs: learning by heart takes its time
 SEEDS: dict[Scale, int] = {"paper": 5, "here": 1, "toy": 1}
 PUBLISHED_PAIR = "Tsinghua -> LSApp"
 EXPLAINED = (
-    "Training (dashed) and validation (solid), by epoch. Without the shuffle a model comes to know the people it trains "
-    "on by heart, and is of less use for others."
+    "Training (dashed) and validation (solid), by epoch. Without the shuffle a model comes to know by heart the people "
+    "it trains on, and is of less use for others."
 )
 
 
@@ -65,7 +65,9 @@ class Ablation(Experiment):
             kind: [runs.pooled(found[f"{kind}-{seed}"]["test"].values()) for seed in self.seeds] for kind in KINDS
         }
         lines = {kind: [found[f"{kind}-{seed}"]["lines"] for seed in self.seeds] for kind in KINDS}
-        lost = {name: [base[name] - other[name] for base, other in zip(*tested.values(), strict=True)] for name in NAMES}
+        lost = {
+            name: [base[name] - other[name] for base, other in zip(*tested.values(), strict=True)] for name in NAMES
+        }
         rows = [(kind, *(runs.spread([each[name] for each in tested[kind]]) for name in NAMES)) for kind in KINDS]
         rows.append(("lost without it", *(runs.spread(lost[name]) for name in NAMES)))
         base, other = PUBLISHED_MODELS[PUBLISHED_PAIR]["STAP"], PUBLISHED_ABLATION["non-shuffle"]

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from stap.events import Corpus
 from stap.model.score import UNSEEN, to_tensors
-from stap.model.transformer import Transformer
+from stap.model.transformer import Attention, Transformer
 from stap.phi import draw
 from stap.windows import cut, encode
 
@@ -58,6 +58,10 @@ def _asked(app: np.ndarray, usages: np.ndarray) -> tuple[Tensor, Tensor]:
     return torch.tensor(asked, dtype=torch.int64).reshape(-1, 2), torch.tensor(last, dtype=torch.int64)
 
 
+def _layers(model: Transformer) -> list[Attention]:
+    return [part for part in model.modules() if isinstance(part, Attention)]
+
+
 @contextmanager
 def _seen(model: Transformer) -> Iterator[list[Tensor]]:
     """While it runs: every layer's attention, (B, H, L, L)."""
@@ -69,7 +73,7 @@ def _seen(model: Transformer) -> Iterator[list[Tensor]]:
         weights.append(score.masked_fill(later, -torch.inf).softmax(dim=-1))
         return weights[-1] @ value
 
-    layers = [block.attention for block in model.blocks]
+    layers = _layers(model)
     own = [layer.attend for layer in layers]
     for layer in layers:
         layer.attend = spy
@@ -91,8 +95,8 @@ def _named(model: Transformer) -> Iterator[Tensor]:
     """Of every head: the share of apps that, passed on by it alone, score highest at their own name."""
     d, width = model.config.dim, model.config.head_dim
     app = model.embed_app.weight @ model.fuse.weight[:, :d].T  # (V, d), as it enters
-    for block in model.blocks:
-        values, out = block.attention.qkv.weight[2 * d :], block.attention.out.weight
+    for layer in _layers(model):
+        values, out = layer.qkv.weight[2 * d :], layer.out.weight
         for head in range(model.config.heads):
             part = slice(head * width, (head + 1) * width)
             scores = model.head(app @ values[part].T @ out[:, part].T)  # (V, V)
@@ -100,8 +104,7 @@ def _named(model: Transformer) -> Iterator[Tensor]:
 
 
 def _rank(model: Transformer) -> float:
-    """How many directions the map from an app's vector to the logits really has: the exponential of the entropy of its
-    singular values."""
+    """How many directions the map from app vectors to logits really has: exp of the entropy of its singular values."""
     app = model.embed_app.weight @ model.fuse.weight[:, : model.config.dim].T
     values = torch.linalg.svdvals(model.head(app))
     share = values / values.sum()

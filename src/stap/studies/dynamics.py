@@ -40,6 +40,7 @@ class Size:
     length: int  # context of the runs that are repeated with every seed
     lengths: tuple[int, ...]
     seeds: int
+    others: int  # seeds of the other lengths
     usages: int | None = None  # of each person at most
 
     def settings(self, length: int, seed: int) -> TrainConfig:
@@ -50,9 +51,9 @@ class Size:
 
 
 SIZES: dict[Scale, Size] = {
-    "paper": Size(ModelConfig(), 65_536, 60, 4096, (64, 256, 1024, 4096, 16_384), 5),
-    "here": Size(ModelConfig(dim=64, layers=3, hidden=128), 2048, 14, 256, (64, 128, 256, 512, 1024), 5),
-    "toy": Size(ModelConfig(vocabulary=40, dim=32, layers=2, heads=2, hidden=32), 512, 3, 32, (16, 32), 2, 60),
+    "paper": Size(ModelConfig(), 65_536, 60, 4096, (64, 256, 1024, 4096, 16_384), 5, 5),
+    "here": Size(ModelConfig(dim=64, layers=3, hidden=128), 2048, 14, 256, (64, 128, 256, 512, 1024), 5, 1),
+    "toy": Size(ModelConfig(vocabulary=40, dim=32, layers=2, heads=2, hidden=32), 512, 3, 32, (16, 32), 2, 2, 60),
 }
 
 
@@ -70,10 +71,10 @@ class Dynamics(Experiment):
         return {"data": {self.people.name: self.people.about()}, "seeds": list(range(self.size.seeds))}
 
     def jobs(self) -> list[Job]:
-        """Every seed at one length; every other length with the first two seeds."""
+        """Every seed at one length, some at the others."""
         size = self.size
         wanted = [(size.length, seed) for seed in range(size.seeds)]
-        wanted += [(length, seed) for length in size.lengths if length != size.length for seed in (0, 1)]
+        wanted += [(length, seed) for length in size.lengths if length != size.length for seed in range(size.others)]
         return [
             Job(key(*each), follow, (self.people, size.settings(*each), size.usages), resumes=True) for each in wanted
         ]
@@ -82,13 +83,17 @@ class Dynamics(Experiment):
         size, lines = self.size, {name: file["lines"] for name, file in found.items()}
         vocabulary = size.model.vocabulary
         falls = {
-            length: [fall(lines[key(length, seed)], vocabulary) for seed in range(size.seeds) if key(length, seed) in lines]
+            length: [
+                fall(lines[key(length, seed)], vocabulary) for seed in range(size.seeds) if key(length, seed) in lines
+            ]
             for length in size.lengths
         }
         fit = fitted(falls)
         seeds = [lines[key(size.length, seed)] for seed in range(size.seeds)]
         figures = {"falls": {str(length): epochs for length, epochs in falls.items()}, "fit": fit, "lines": lines}
-        return Outcome(figures, (_table(falls, fit, size), _insides(seeds, vocabulary)), _draw(seeds, falls, fit, vocabulary))
+        return Outcome(
+            figures, (_table(falls, fit, size), _insides(seeds, vocabulary)), _draw(seeds, falls, fit, vocabulary)
+        )
 
 
 def key(length: int, seed: int) -> str:
@@ -174,12 +179,16 @@ def _draw(
                 loss.plot(steps, [line["loss"] for line in lines], color=BLUE, alpha=0.7, label="training" * once)
                 checked = [line for line in lines if line["validation"]]
                 its = [line["validation"]["loss"] for line in checked]
-                loss.plot([line["steps"] for line in checked], its, "--", color=ORANGE, alpha=0.7, label="validation" * once)
+                loss.plot(
+                    [line["steps"] for line in checked], its, "--", color=ORANGE, alpha=0.7, label="validation" * once
+                )
                 for name, colour, words in (("HR@1", BLUE, "the person's apps"), (OF_ALL, GREEN, f"all {vocabulary}")):
                     values = [line["training"][name] for line in lines]
                     hits.plot(epoch, values, color=colour, alpha=0.7, label=f"among {words}" if once else "")
                 for name, colour in zip(FIGURES[:3], (BLUE, ORANGE, GREEN), strict=True):
-                    inside.plot(epoch, [line["watch"][name] for line in lines], color=colour, alpha=0.7, label=name * once)
+                    inside.plot(
+                        epoch, [line["watch"][name] for line in lines], color=colour, alpha=0.7, label=name * once
+                    )
             loss.axhline(math.log(vocabulary) - FALL, color=GREY, linestyle=":")
             loss.set(xlabel="steps", ylabel="cross-entropy", title="The loss: a plateau, then a fall")
             hits.axhline(100 / vocabulary, color=GREY, linestyle=":")

@@ -30,7 +30,7 @@ SEEDS: dict[Scale, int] = {"paper": 5, "here": 5, "toy": 2}
 COLOURS = {"previous": "#d55e00", "markov": "#009e73", "blend": "#cc79a7", MODEL: "#0072b2"}
 EXPLAINED = (
     "HR@1 of the model (mean over seeds, bars: one standard deviation) beside three classical predictors, on the same "
-    "positions. A -> B: trained on A, tested on everybody in B, whom it never saw. in A: tested on a fifth of its people."
+    "positions. A -> B: trained on A, tested on all of B, whom it never saw. In A: tested on a fifth of its people."
 )
 
 
@@ -74,14 +74,14 @@ class Performance(Experiment):
         results = {protocol: self._settings(found, protocol) for protocol in runs.PROTOCOLS}
         tables = [_table(protocol, rows, len(self.seeds)) for protocol, rows in results.items()]
         few = [each.name for each in self.people if not self._within(each)]
-        notes = {name: f"fewer than {LEAST} people: no split 7:1:2" for name in few}
+        notes = dict.fromkeys(few, f"fewer than {LEAST} people: no split 7:1:2")
         published = {**{f"any -> {name}": rows for name, rows in PUBLISHED.items()}, **PUBLISHED_MODELS}
         tables.append(_published(published))
         figures = {"scores": results, "left out": notes, "as published": published}
         return Outcome(figures, tables, _draw(results["stream"]))
 
     def _settings(self, found: Mapping[str, Found], protocol: str) -> dict[str, dict[str, list[dict[str, float]]]]:
-        """setting -> predictor -> figures of every seed; the classical ones differ between seeds only where people do."""
+        """setting -> predictor -> figures of every seed; the classical ones differ only where the people do."""
         rows: dict[str, dict[str, list[dict[str, float]]]] = {}
         number = {people.name: place for place, people in enumerate(self.people)}
         for source in self.people:
@@ -166,7 +166,14 @@ def _draw(rows: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> Callable[
                     label = name if not place else None
                     at = place + (row - 1.5) * 0.16
                     axis.errorbar(
-                        np.mean(values), at, xerr=deviation, fmt=marker, color=colour, markersize=7, capsize=3, label=label
+                        np.mean(values),
+                        at,
+                        xerr=deviation,
+                        fmt=marker,
+                        color=colour,
+                        markersize=7,
+                        capsize=3,
+                        label=label,
                     )
             axis.set_yticks(range(len(rows)), rows)
             axis.invert_yaxis()

@@ -144,11 +144,18 @@ def _switches(falls: Mapping[str, Sequence[float | None]], last: Mapping[str, fl
 
 def _halves(given: Mapping[str, float | None], lines: Mapping[str, Sequence[Mapping[str, Any]]]) -> Grid:
     rows = [
-        (name, "-" if epoch is None else f"{epoch:.2f}", f"{lines[name][0]['loss']:.2f}", f"{lines[name][-1]['loss']:.2f}")
+        (
+            name,
+            "-" if epoch is None else f"{epoch:.2f}",
+            f"{lines[name][0]['loss']:.2f}",
+            f"{lines[name][-1]['loss']:.2f}",
+        )
         for name, epoch in given.items()
     ]
     said = "Everything else is new. One seed."
-    return Grid("What a new model was given of a trained one", ("given", "epoch", "first loss", "last loss"), rows, said)
+    return Grid(
+        "What a new model was given of a trained one", ("given", "epoch", "first loss", "last loss"), rows, said
+    )
 
 
 def _draw(
@@ -160,16 +167,19 @@ def _draw(
     def draw(path: Path) -> None:
         with drawing(path, (11, 4.8), EXPLAINED) as figure:
             bars, curves = figure.subplots(1, 2)
-            for place, (_, each) in enumerate(reversed(falls.items())):
+            for place, each in enumerate(falls.values()):
                 fell = [epoch for epoch in each if epoch is not None]
                 bars.barh(place, sum(fell) / len(fell) if fell else epochs, color=BLUE if fell else GREY, height=0.6)
                 bars.plot(fell, [place] * len(fell), "o", color="#22303f", markersize=5)
                 if not fell:
                     bars.plot(epochs, place, ">", color=GREY, markersize=9)
-            bars.set_yticks(range(len(falls)), reversed(falls))
+            bars.set_yticks(range(len(falls)), list(falls))
+            bars.invert_yaxis()
             bars.set(xlabel="epoch of the fall", title="One switch at a time", xlim=(0, None))
             for (name, lines), colour in zip(halves.items(), (GREY, ORANGE, BLUE, GREEN), strict=True):
-                curves.plot([line["epoch"] for line in lines], [line["loss"] for line in lines], color=colour, label=name)
+                curves.plot(
+                    [line["epoch"] for line in lines], [line["loss"] for line in lines], color=colour, label=name
+                )
             curves.axhline(math.log(vocabulary) - FALL, color=PINK, linestyle=":")
             curves.set(xlabel="epoch", ylabel="training loss", title="Given of a trained model")
             curves.legend(frameon=False)

@@ -48,7 +48,9 @@ RECIPES: dict[Scale, tuple[TrainConfig, int, int | None]] = {
     "toy": (
         replace(
             PURE,
-            model=replace(PURE.model, vocabulary=120, context=64, dim=16, layers=1, heads=2, hidden=16, ordinal_heads=1),
+            model=replace(
+                PURE.model, vocabulary=120, context=64, dim=16, layers=1, heads=2, hidden=16, ordinal_heads=1
+            ),
             curriculum=(),
             tokens_per_batch=1024,
             warmup_steps=2,

@@ -1,4 +1,4 @@
-"""A study's training runs, each in a folder of its own in which it goes on after a kill; and scores person by person."""
+"""A study's training runs, each in a folder of its own in which it goes on after a kill; and scores by person."""
 
 from __future__ import annotations
 

@@ -52,7 +52,8 @@ class Timespan(Experiment):
                     row = groups.setdefault(f"{people.name}, {person['year']}", {})
                     row.setdefault(name, []).append(person)
         scores = {
-            title: {name: runs.pooled(persons) for name, persons in row.items()} for title, row in sorted(groups.items())
+            title: {name: runs.pooled(persons) for name, persons in row.items()}
+            for title, row in sorted(groups.items())
         }
         counts = {title: len(groups[title]["stap"]) for title in scores}
         rows = [

@@ -58,11 +58,17 @@ class Vocabulary(Experiment):
             for room in ROOMS:
                 above = [user for user, count in apps.items() if count > room]
                 if above:
-                    kinds = {"all": by_room[WHOLE], "room": by_room[room], RIVAL: by_room[0]}
-                    scores = {kind: runs.pooled(each["users"][user] for user in above) for kind, each in kinds.items()}
+                    found_by = {"all": by_room[WHOLE], "room": by_room[room], RIVAL: by_room[0]}
+                    scores = {
+                        kind: runs.pooled(each["users"][user] for user in above) for kind, each in found_by.items()
+                    }
                     results[people.name][str(room)] = {"users": len(above), **scores}
         rows = [
-            (f"{plain(name)}, {room}", str(row["users"]), *(f"{row[kind]['HR@1']:.2f}" for kind in ("room", "all", RIVAL)))
+            (
+                f"{plain(name)}, {room}",
+                str(row["users"]),
+                *(f"{row[kind]['HR@1']:.2f}" for kind in ("room", "all", RIVAL)),
+            )
             for name, rooms in results.items()
             for room, row in rooms.items()
         ]
@@ -90,7 +96,7 @@ def _draw(results: Mapping[str, Mapping[str, Any]]) -> Callable[[Path], None]:
                 axis.plot(x, [row["all"]["HR@1"] for row in rooms.values()], ":", color=colour)
             axis.plot([], [], ":", color=GREY, label=f"the same people, room for {WHOLE}")
             axis.set_xscale("log", base=2)
-            axis.set_xticks(ROOMS, ROOMS)
+            axis.set_xticks(ROOMS, list(map(str, ROOMS)))
             axis.set(xlabel="virtual indices", ylabel="HR@1, percent", title="People with more apps than room")
             axis.legend(frameon=False)
 
