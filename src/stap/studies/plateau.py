@@ -57,7 +57,8 @@ class Plateau(Experiment):
     @property
     def size(self) -> Size:
         """The one of `dynamics`, at a context so short that the plateau ends soon."""
-        return replace(SIZES[self.scale], **{"here": {"length": 64, "epochs": 9}}.get(self.scale, {}))
+        size = SIZES[self.scale]
+        return replace(size, length=64, epochs=9) if self.scale == "here" else size
 
     @property
     def seeds(self) -> range:
