@@ -79,9 +79,11 @@ inline void tile_i8(float* y, size_t ldy, const int16_t* x, const float* scales,
     for (int r = 0; r < R; ++r)
         for (int c = 0; c < C; ++c) sums[r][c] = I::zero();
     for (uint32_t i = 0; i < cols; i += 32)
-        for (int r = 0; r < R; ++r)
+        for (int r = 0; r < R; ++r) {
+            if (i % 64 == 0) F::prefetch(w + size_t(r) * cols + i + 4096);
             for (int c = 0; c < C; ++c)
                 sums[r][c] = I::dot(sums[r][c], w + size_t(r) * cols + i, x + size_t(c) * cols + i);
+        }
     for (int r = 0; r < R; ++r)
         for (int c = 0; c < C; ++c) y[c * ldy + r] = float(I::sum(sums[r][c])) * (scales[c] * row_scales[r]);
 }
