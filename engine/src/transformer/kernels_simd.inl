@@ -80,7 +80,7 @@ inline void tile_i8(float* y, size_t ldy, const int16_t* x, const float* scales,
         for (int c = 0; c < C; ++c) sums[r][c] = I::zero();
     for (uint32_t i = 0; i < cols; i += 32)
         for (int r = 0; r < R; ++r) {
-            if (i % 64 == 0) F::prefetch(w + size_t(r) * cols + i + 4096);
+            if (i % 64 == 0) F::prefetch(w + size_t(r) * cols + i + 2048);
             for (int c = 0; c < C; ++c)
                 sums[r][c] = I::dot(sums[r][c], w + size_t(r) * cols + i, x + size_t(c) * cols + i);
         }
@@ -173,7 +173,7 @@ void score_i8_rows(float* scores, const Query& query, const int8_t* key, const f
         I sums[kWidth];
 #pragma GCC unroll 16
         for (int e = 0; e < kWidth; ++e) {
-            F::prefetch(key + size_t(e) * size + 4096);
+            F::prefetch(key + size_t(e) * size + 2048);
             sums[e] = I::zero();
             for (uint32_t i = 0; i < size; i += 32) sums[e] = I::dot(sums[e], key + size_t(e) * size + i, whole + i);
         }
@@ -212,7 +212,7 @@ inline void mix_slice(float* out, float keep, const float* weights, const T* val
     F sums[kParts];
     for (int i = 0; i < kParts; ++i) sums[i] = F::load(out + i * kWidth) * F::set(keep);
     const auto add = [&](float weight, const T* row) {
-        F::prefetch(row + 4096 / sizeof(T));
+        F::prefetch(row + 2048 / sizeof(T));
         const F factor = F::set(weight);
         for (int i = 0; i < kParts; ++i) sums[i] = F::fma(factor, F::load(row + i * kWidth), sums[i]);
     };
