@@ -52,6 +52,15 @@ def test_work_shows_a_bar_that_counts_every_step(screen: io.StringIO) -> None:
     assert "2000/2000" in screen.getvalue()
 
 
+def test_work_inside_of_work_shows_its_bar_in_the_same_display(screen: io.StringIO) -> None:
+    with progress("all", 2) as tick:
+        with progress("a part", 3) as step:
+            step(3)
+        tick(2)
+    assert "all" in screen.getvalue()
+    assert "2/2" in screen.getvalue()
+
+
 def test_work_without_a_known_end_shows_that_it_goes_on(screen: io.StringIO) -> None:
     with progress("reading"):
         pass

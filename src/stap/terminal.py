@@ -60,27 +60,56 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
     return "".join(ASCII.get(char) or char.encode("unicode_escape").decode() for char in text), error.end
 
 
+_bars: list[bars.Progress] = []  # the one on the screen, if there is one: work inside of work shows its bar below it
+
+
+def hush() -> None:
+    """From now on this process says nothing beside its results: another one shows how far the work is."""
+    err.quiet = True
+
+
+@contextmanager
+def shown(*columns: bars.ProgressColumn, total: int | None = None, transient: bool = True) -> Iterator[bars.Progress]:
+    """The bars on the screen, or new ones with these columns (a bar, a count and the time left, where none are given).
+
+    A second display on one terminal would tear the first.
+    """
+    if _bars:
+        yield _bars[-1]
+        return
+    count = (bars.MofNCompleteColumn(), bars.TimeRemainingColumn()) if total else (bars.TimeElapsedColumn(),)
+    usual = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(20), *count)
+    off = not err.is_terminal or err.quiet
+    with bars.Progress(*(columns or usual), console=err, transient=transient, disable=off) as display:
+        _bars.append(display)
+        try:
+            yield display
+        finally:
+            _bars.pop()
+
+
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[Tick]:
     """A bar on standard error that disappears when done; call what it yields with the number of steps taken.
 
     Until the first step, and without a total, it only says that work goes on.
     """
-    count = (bars.MofNCompleteColumn(), bars.TimeRemainingColumn()) if total else (bars.TimeElapsedColumn(),)
-    columns = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(20), *count)
-    with bars.Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    inside = bool(_bars)
+    with shown(total=total) as bar:
         task = bar.add_task(title, total=total, start=total is None)
-        done = shown = 0
+        done = told = 0
 
         def tick(steps: int) -> None:
-            nonlocal done, shown
+            nonlocal done, told
             done += steps
-            if done - shown >= (total or 0) / 500:  # a bar cannot show less, and telling it costs time
+            if done - told >= (total or 0) / 500:  # a bar cannot show less, and telling it costs time
                 bar.start_task(task)
                 bar.update(task, completed=done)
-                shown = done
+                told = done
 
         yield tick
+        if inside:
+            bar.remove_task(task)
 
 
 @dataclass(frozen=True)

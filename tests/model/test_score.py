@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from stap.events import NO_LABEL, Corpus
+from stap.metrics import gains
 from stap.model import score
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
@@ -36,8 +37,8 @@ def test_ranks_are_those_of_the_window_alone() -> None:
     """Against one window at a time, untrimmed, ranked by counting in plain Python."""
     model, windows = made(), cut(PEOPLE, 32)
     seen = []
-    for piece, _, scored, rank in score.ranks(model, PEOPLE, windows, np.arange(len(windows)), 5, CPU):
-        expected = []
+    for piece, _, scored, rank, first in score.ranks(model, PEOPLE, windows, np.arange(len(windows)), 5, CPU):
+        expected, of_all = [], []
         for window in piece.tolist():
             phi = draw(5, score.UNSEEN, [window], 12)
             batch = encode(PEOPLE, windows, np.array([window]), phi)
@@ -48,10 +49,25 @@ def test_ranks_are_those_of_the_window_alone() -> None:
             for at, label in enumerate(batch.label[0].tolist()):
                 if label != NO_LABEL:
                     expected.append(sum(logits[at][v] >= logits[at][label] for v in used))
+                    of_all.append(sum(each >= logits[at][label] for each in logits[at]) == 1)
             seen.append(window)
         assert rank.tolist() == expected
+        assert first.tolist() == of_all
         assert int(scored.sum()) == len(expected)
     assert sorted(seen) == list(range(len(windows)))
+
+
+def test_hits_while_training_are_those_of_the_ranks() -> None:
+    model, windows, which = made(), cut(PEOPLE, 32), np.arange(4)
+    expected = np.zeros(len(score.GAINED))
+    for _, _, _, rank, first in score.ranks(model, PEOPLE, windows, which, 5, CPU):
+        expected += [*gains(rank).sum(axis=0), first.sum()]
+    phi = draw(5, score.UNSEEN, which, 12)
+    inputs, label = score.to_tensors(encode(PEOPLE, windows, which, phi))
+    candidates = torch.from_numpy(invert(phi, PEOPLE.app_counts[windows.user[which]]) >= 0)
+    with torch.no_grad():
+        got = score.summed_gains(model(*inputs), label, candidates)
+    assert got.tolist() == pytest.approx(expected.tolist())
 
 
 def test_evaluation_uses_no_phi_of_training(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from stap import __version__, terminal
-from stap.cli import ask, logs, measure, training
+from stap.cli import ask, experiments, logs, measure, training
 from stap.errors import BadInput
 
 COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
@@ -32,7 +32,7 @@ app = typer.Typer(
 for panel, commands in COMMANDS.items():
     for name, command in commands.items():
         app.command(name, rich_help_panel=panel)(command)
-app.add_typer(measure.study, name="study", rich_help_panel="Measuring")
+app.add_typer(experiments.study, name="study", rich_help_panel="Measuring")
 
 
 @app.callback(invoke_without_command=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -18,6 +19,7 @@ from stap.errors import BadInput
 from stap.events import WHENEVER, Corpus, Moment, clock, from_table, moment
 from stap.files import named
 from stap.predictors.base import ForeseesUnseen, SaysWhy, TakesNotices, fresh
+from stap.studies.people import tested
 from stap.weights import model_file, shipped
 from stap.why import Reason, sentence
 from stap.windows import VOCABULARY
@@ -32,6 +34,10 @@ def evaluate_(
     predictors: Names = None,
     model: Model = None,
     ranker: Ranker = None,
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="RUN", help="Score a training run: its model, on the people kept for testing."),
+    ] = None,
     protocol: Annotated[
         Literal["launch", "stream", "paper"],
         typer.Option(
@@ -58,6 +64,10 @@ def evaluate_(
     Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
     """
     names = predictors.split(",") if predictors else registry.USUAL[protocol]
+    if run is not None:
+        if model is not None or read.users:
+            raise BadInput("--run", "given beside --model or --users", "a run has a model and people of its own")
+        model, read = run, replace(read, users=tested(run))
     with terminal.progress("loading"):
         makers = {name: registry.maker(name, model, ranker, protocol, seed) for name in names}
     if context is not None and protocol != "paper":

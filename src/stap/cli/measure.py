@@ -20,12 +20,7 @@ from stap.studies import launch_curve
 from stap.studies import loggers as by_logger
 from stap.studies import numbers as by_numbers
 from stap.studies import people as by_people
-from stap.studies.data import Data
-from stap.studies.experiment import Experiment, Scale, carry_out
-from stap.studies.phis import Phi
-from stap.studies.populations import populations
-from stap.studies.theory import Theory
-from stap.weights import model_file, shipped
+from stap.weights import model_file
 
 BENCHES = ("import", "windows", "stream", "training", "muon", "latency", "shipped")
 
@@ -167,66 +162,6 @@ def numbers(logs: Logs, read: Reader, model: Model = None, json: Json = None) ->
     Example: `stap study numbers others.parquet --model model.safetensors`
     """
     write_json(by_numbers.run(read.people(logs), model), json)
-
-
-Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the result goes; done jobs stay done.")]
-Size = Annotated[
-    Scale,
-    typer.Option("--scale", help="paper: on a GPU; here: an hour of two cores; toy: a minute, to see that it runs."),
-]
-
-
-@study.command("theory")
-def theory(out: Out, scale: Size = "here", jobs: Jobs = 1) -> None:
-    """Proposition 1 computed exactly: does who does not know phi come to predict like who does, and how soon?
-
-    Example: `stap study theory --out results/theory --scale toy`
-    """
-    _carry_out(Theory(scale), out, jobs)
-
-
-LSApp = Annotated[list[str] | None, typer.Option("--lsapp", metavar="FILE", help="The paper's data set, lsapp.tsv.gz.")]
-Tsinghua = Annotated[
-    list[str] | None, typer.Option("--tsinghua", metavar="FILE", help="The paper's other one, App_usage_trace.txt.")
-]
-Named = Annotated[
-    list[str] | None, typer.Option("--log", metavar="NAME=LOG", help="Any other people, by a name; may be repeated.")
-]
-
-
-@study.command("data")
-def data_(
-    out: Out, lsapp: LSApp = None, tsinghua: Tsinghua = None, log: Named = None, scale: Size = "here", jobs: Jobs = 1
-) -> None:
-    """The data sets: users, apps, coverage of the vocabulary, and MFU and MRU beside the published rows.
-
-    Example: `stap study data --log phones=phones.parquet --out results/data`
-    """
-    _carry_out(Data(scale, tuple(populations(lsapp or [], tsinghua or [], log or [], "data"))), out, jobs)
-
-
-@study.command("phi")
-def phi(
-    out: Out,
-    lsapp: LSApp = None,
-    tsinghua: Tsinghua = None,
-    log: Named = None,
-    model: Model = None,
-    scale: Size = "here",
-    jobs: Jobs = 1,
-) -> None:
-    """The same model and people under many draws of phi: how much of a figure is the luck of the draw?
-
-    Example: `stap study phi --log phones=phones.parquet --model runs/a --out results/phi`
-    """
-    people = tuple(populations(lsapp or [], tsinghua or [], log or [], "phi"))
-    _carry_out(Phi(scale, people, model_file(model) if model else shipped()), out, jobs)
-
-
-def _carry_out(experiment: Experiment, folder: Path, processes: int) -> None:
-    for table in carry_out(experiment, folder, processes).tables:
-        terminal.out.print(table)
-    terminal.say(f"wrote {folder / 'result.json'}, result.md, figure.png, figure.svg")
 
 
 @study.command("many-apps")

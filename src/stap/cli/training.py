@@ -44,12 +44,21 @@ def train(
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**63 - 1, help="Of split, weights, people, order and phi.")
     ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, max=1000, metavar="N", help="N runs, of seeds 0 to N - 1, in RUN/0, RUN/1, ...")
+    ] = None,
     fold: Fold = None,
     split: Annotated[
         str | None, typer.Option(metavar="A:B[:C]", help="Training : validation : testing, by user, e.g. 7:1:2.")
     ] = None,
     always: Always = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data (not of `shipped`).")] = None,
+    context: Annotated[
+        int | None, typer.Option(min=2, help="L, in events; shorter windows of the curriculum stay.")
+    ] = None,
+    no_shuffle: Annotated[
+        bool, typer.Option("--no-shuffle", help="One phi per user for all epochs: the paper's ablation.")
+    ] = False,
     view: View = None,
     start: Annotated[Path | None, typer.Option(metavar="FILE", help="A model to go on from.")] = None,
     teacher: Annotated[
@@ -58,17 +67,24 @@ def train(
 ) -> None:
     """Train a model on people's logs into a run folder; needs `pip install 'stap[train]'`.
 
-    Example: `stap train --data phones.parquet --out runs/a --preset small`
+    Example: `stap train --data phones.parquet --out runs/a --preset small --split 7:1:2`, then
+    `stap evaluate phones.parquet --run runs/a --protocol paper` scores it on the people kept for testing
     """
+    if seeds is not None and seed is not None:
+        raise BadInput("--seeds", "given beside --seed", "leave one out")
     begin = "either" if start_or_resume else "resume" if resume else "new"
     given: dict[str, Any] = {"seed": seed, "fold": fold, "epochs": epochs, "split": presets.parse_split(split)}
     for name, path in (("start", start), ("teacher", teacher)):
         given[name] = str(model_file(path)) if path else None
-    settings = presets.settle(out, begin, preset, config, without, given | {"always": usage.names(always)})
+    given |= {"always": usage.names(always), "context": context, "shuffle": False if no_shuffle else None}
+    plan = {out: given} if seeds is None else {out / str(each): given | {"seed": each} for each in range(seeds)}
+    wanted = {folder: presets.settle(folder, begin, preset, config, without, its) for folder, its in plan.items()}
     run = load("stap.train.run")
-    launches = settings.model.launches > 0
+    launches = next(iter(wanted.values())).model.launches > 0
     people = read.launches(data) if launches else read.people(data)
-    run.train(people, settings, out, ", ".join(data), begin, _view(view, people, read, launches))
+    seen = _view(view, people, read, launches)
+    for folder, settings in wanted.items():
+        run.train(people, settings, folder, ", ".join(data), begin, seen)
 
 
 @reads_logs

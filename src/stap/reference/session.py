@@ -277,7 +277,7 @@ class StapMaker:
         seeds = np.array([seed_of(user, self.seed) for user in corpus.users], np.uint64)
         within = (windows.first - corpus.offsets[windows.user]).astype(np.uint64)
         keys = seeds[windows.user] + within  # a person's phi does not depend on who else is in the log
-        for piece, _, scored, rank in ranks(
+        for piece, _, scored, rank, _ in ranks(
             self.model, corpus, windows, everything, self.seed, torch.device("cpu"), keys
         ):
             parts = np.split(rank, np.cumsum(scored.sum(axis=1))[:-1])

@@ -2,6 +2,7 @@
 
 FOLDER/study.json      which experiment, how large, on what: a folder belongs to one
 FOLDER/jobs/KEY.json   what one job found; a job that is there is not done again, so a kill costs only its own jobs
+FOLDER/runs/KEY        what a long job has come to, so that a kill costs a minute of it at most
 FOLDER/result.json     every figure, with provenance: command, version, revision, data, seeds, seconds
 FOLDER/result.md       the tables
 FOLDER/figure.png      and .svg
@@ -41,6 +42,7 @@ class Job(NamedTuple):
     key: str
     work: Callable[..., Found]
     arguments: tuple[Any, ...]
+    resumes: bool = False  # its work takes FOLDER/runs/KEY first, a folder in which it goes on after a kill
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def _all(jobs: Sequence[Job], folder: Path, processes: int, tick: Tick) -> Itera
             yield job.key, _do(job, folder)
             tick(1)
         return
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:  # (threads do not survive a fork)
+    with ProcessPoolExecutor(processes, get_context("spawn"), terminal.hush) as pool:  # (threads do not survive a fork)
         doing = {pool.submit(_do, job, folder): job.key for job in waiting}
         try:
             for done in as_completed(doing):
@@ -135,7 +137,8 @@ def _all(jobs: Sequence[Job], folder: Path, processes: int, tick: Tick) -> Itera
 
 def _do(job: Job, folder: Path) -> Found:
     begun = time.monotonic()
-    found = job.work(*job.arguments)
+    own = (folder.parent / "runs" / job.key,) if job.resumes else ()
+    found = job.work(*own, *job.arguments)
     file = {"seconds": round(time.monotonic() - begun, 3), "found": found}
     _write(folder / f"{job.key}.json", json.dumps(file) + "\n")
     return file

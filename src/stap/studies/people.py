@@ -32,7 +32,7 @@ from stap.weights import model_file
 
 COSTLY = ("stap", "gbdt", "ppm", "blend")  # begun first, so that no process is left alone with them at the end
 EVERYBODY = 4096  # more apps than anybody ranks
-RUN_REMEDY = "use folders that `stap train --fold K/N` wrote, one per fold"
+RUN_REMEDY = "use folders that `stap train` wrote, with --fold K/N or --split A:B:C"
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,7 @@ def held_out(corpus: Corpus, runs: Sequence[Path]) -> list[Group]:
                 raise BadInput(str(run), f"user {min(wrong)!r} is {why}", RUN_REMEDY)
         if unknown := testing - set(place):
             raise BadInput(str(run), f"user {min(unknown)!r} is not in the log", "give the log of these runs as --data")
-        if not testing:
-            raise BadInput(str(run), "nobody was held out", RUN_REMEDY)
+        _check_some(run, testing)
         taken |= testing
         people = corpus.select(np.array(sorted(place[user] for user in testing)))
         ranker = run / "gbdt.txt"
@@ -167,6 +166,18 @@ def held_out(corpus: Corpus, runs: Sequence[Path]) -> list[Group]:
     if 0 < len(without) < len(runs):
         raise BadInput(without[0], "no gbdt.txt, though other runs have one", "train it with `stap rival --fold K/N`")
     return groups
+
+
+def tested(run: Path) -> list[str]:
+    """The people whom a run kept for testing."""
+    _, testing = _users(run / "users.json")
+    _check_some(run, testing)
+    return sorted(testing)
+
+
+def _check_some(run: Path, testing: set[str]) -> None:
+    if not testing:
+        raise BadInput(str(run), "nobody was held out", RUN_REMEDY)
 
 
 def _users(path: Path) -> tuple[set[str], set[str]]:

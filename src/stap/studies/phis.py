@@ -61,7 +61,7 @@ class Phi(Experiment):
 
 
 def measure(people: NamedPeople, model: Path, seed: int, most: int | None) -> Found:
-    corpus = people.read() if most is None else people.read().first(most)
+    corpus = people.read(most)
     pooled = report(stream(corpus, maker("stap", model, seed=seed)), "stream")["pooled"]
     return {metric: float(pooled[metric]) for metric in NAMES}
 

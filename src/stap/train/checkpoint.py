@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 import torch
@@ -30,10 +30,8 @@ class Progress:
     epoch: int = 0  # epochs done
     step: int = 0  # steps done in this epoch
     steps: int = 0  # optimiser steps done in all
-    loss: float = 0.0  # summed over the labels of this epoch so far
-    blend: float = 0.0  # the blend's, in the same way, over the labels that it knows
-    known: float = 0.0
-    labels: int = 0
+    sums: dict[str, float] = field(default_factory=dict)  # what the objective gave in this epoch so far
+    labels: int = 0  # in this epoch so far
     events: int = 0  # trained on in all, padding not counted
     seconds: float = 0.0  # of training, over all restarts
     best_loss: float = float("inf")
@@ -41,12 +39,17 @@ class Progress:
 
     def check(self) -> None:
         """ValueError unless everything has its type and can be."""
-        for field in fields(self):
-            value, kind = getattr(self, field.name), str(field.type)
+        kinds = {one.name: str(one.type) for one in fields(self)}
+        values = {name: getattr(self, name) for name in kinds}
+        if type(self.sums) is not dict:
+            raise ValueError("sums")
+        del values["sums"]
+        for name, value in (*values.items(), *self.sums.items()):
+            kind = kinds.get(name, "float")
             if type(value).__name__ != kind and not (kind == "float" and type(value) is int):
-                raise ValueError(field.name)
-            if kind != "str" and not (0 <= value <= MOST or (field.name == "best_loss" and value == float("inf"))):
-                raise ValueError(field.name)
+                raise ValueError(name)
+            if kind != "str" and not (0 <= value <= MOST or (name == "best_loss" and value == float("inf"))):
+                raise ValueError(name)
         if self.step > self.steps or self.best_epoch > self.epoch:
             raise ValueError("more done in one epoch than in all")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from stap import terminal
 from stap.train import checkpoint
@@ -26,9 +26,14 @@ def board(total: int, done: int, show: bool) -> Iterator[Board]:
         TextColumn("left"),
         TimeRemainingColumn(elapsed_when_finished=False, compact=True),
     )
-    with Progress(*columns, console=terminal.err, disable=not show or done >= total) as bar:
-        task = bar.add_task("", total=total, completed=done, epoch=0, loss=float("nan"), beside="", rate=0.0)
+    if not show or done >= total:
+        yield lambda *_, **__: None
+        return
+    with terminal.shown(*columns, transient=False) as bar:
+        task = bar.add_task("training", total=total, completed=done, epoch=0, loss=float("nan"), beside="", rate=0.0)
         yield lambda steps, **values: bar.update(task, completed=steps, **values)
+        if bar.live.transient:  # inside of other work, which goes on
+            bar.remove_task(task)
 
 
 def say_people(split: dict[str, list[str]], users: Sequence[str], vocabulary: int) -> None:

@@ -18,6 +18,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("loss", "seconds"), NUMBER),
     "validation": (dict,),
 }
+PARTS = ("validation", "training", "watch")  # tables of figures in a line; the first is always there
 
 
 def append(path: Path, line: dict[str, Any]) -> None:
@@ -44,8 +45,8 @@ def _checked(line: dict[str, Any]) -> dict[str, Any]:
     for name, kind in KINDS.items():
         if type(line[name]) not in kind:
             raise ValueError(f"{name} is {line[name]!r}")
-    numbers = [(name, value) for name, value in line.items() if name != "validation"]
-    for name, value in (*numbers, *line["validation"].items()):
+    numbers = [(name, value) for name, value in line.items() if name not in PARTS]
+    for name, value in (*numbers, *(each for part in PARTS for each in line.get(part, {}).items())):
         if type(value) not in NUMBER or not 0 <= value <= MOST:
             raise ValueError(f"{name} is {value!r}")
     if line["validation"] and not {"loss", "HR@1", "HR@5"} <= line["validation"].keys():

@@ -163,12 +163,22 @@ def choose(name: str, file: Path | None, part: str | None, given: Mapping[str, A
         chosen = without(chosen, part)
     if file is not None:
         chosen = config.read(file, chosen)
-    chosen = config.changed(chosen, given, "the command line")
+    chosen = said(chosen, given)
     for option in ("split", "epochs") if chosen.task != "paper" else ():
         if given.get(option) is not None:
             remedy = "leave it out; --fold holds people out, population.steps in --config says how long"
             raise BadInput(f"--{option}", f"the {chosen.task} task does not take it", remedy)
     return replace(chosen, split=(7, 1)) if chosen.fold and chosen.split == base.split else chosen
+
+
+def said(settings: TrainConfig, given: Mapping[str, Any]) -> TrainConfig:
+    """Changed by the command line. A context is the model's, and shorter windows first are those shorter than it."""
+    given = dict(given)
+    if (context := given.pop("context", None)) is not None:
+        shorter = [list(phase) for phase in settings.curriculum if phase[0] < context]
+        tokens = max(context, settings.tokens_per_batch)
+        given |= {"model": {"context": context}, "curriculum": shorter, "tokens_per_batch": tokens}
+    return config.changed(settings, given, "the command line")
 
 
 def no_run(folder: Path) -> BadInput:
@@ -185,4 +195,4 @@ def settle(
         raise no_run(folder)
     if begin == "new" or not own.exists() or name or file or part:
         return choose(name or "small", file, part, given)
-    return config.changed(config.read(own), given, "the command line")
+    return said(config.read(own), given)

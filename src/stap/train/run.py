@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from stap.errors import BadInput
 from stap.events import Corpus
 from stap.files import clear_drafts, replacing
 from stap.model import weights
+from stap.model.transformer import Transformer
 from stap.train import checkpoint, config, journal, optimisers, parallel, tasks
 from stap.train.checkpoint import Progress
 from stap.train.config import TrainConfig
@@ -27,6 +29,7 @@ from stap.train.step import Trainer
 from stap.train.tasks.base import Epoch, Task
 
 Begin = Literal["new", "resume", "either"]
+Watch = Callable[[Transformer], dict[str, float]]
 CONFIG, USERS, JOURNAL, LAST = "config.toml", "users.json", "log.jsonl", "last.safetensors"
 LAUNCH = ".launch"  # in the run's folder: which torchrun made it
 _FIGURE_SECONDS = 20.0  # drawing takes a third of a second
@@ -42,16 +45,31 @@ class Run:
     trainer: Trainer
     world: World
     progress: Progress
+    watch: Watch | None = None
     saved: float = field(default_factory=time.monotonic)
     drawn: float = 0.0
 
 
 def train(
-    corpus: Corpus, settings: TrainConfig, folder: Path, where: str, begin: Begin = "new", view: Corpus | None = None
+    corpus: Corpus,
+    settings: TrainConfig,
+    folder: Path,
+    where: str,
+    begin: Begin = "new",
+    view: Corpus | None = None,
+    words: bool = True,
+    watch: Watch | None = None,
 ) -> Progress:
-    """Train on a corpus into a run folder. begin: a new run, one that is there, or whichever it is."""
+    """Train on a corpus into a run folder. begin: a new run, one that is there, or whichever it is.
+
+    words: say who trains and where the result is; not where a run is a part of other work.
+    watch: gives figures of the model for the log after every epoch.
+    """
     with world() as here:
         run = open_run(corpus, settings, folder, where, begin, here, view)
+        run.watch = watch
+        if here.writes and words:
+            say_people(run.task.people.names(), corpus.users, settings.model.vocabulary)
         with board(run.task.steps, run.progress.steps, here.writes) as show:
             while run.progress.steps < run.task.steps and not _out_of_patience(run):
                 epoch = run.task.epoch(run.progress.epoch, run.progress.steps - run.progress.step)
@@ -59,6 +77,8 @@ def train(
                 _finish_epoch(run, epoch, show)
         if here.writes:
             _finish(run)
+            if words:
+                say_result(run.progress, folder / run.task.result)
         here.wait()  # who leaves while a peer still works may abort on the way out
         return run.progress
 
@@ -90,7 +110,6 @@ def open_run(
     here.wait()  # nobody writes before everybody has looked
     if here.writes:
         _make_folder(folder, settings, task)
-        say_people(task.people.names(), corpus.users, settings.model.vocabulary)
         journal.rewind(folder / JOURNAL, progress.epoch)
     objective = task.objective(model)
     compiled = settings.compile == "on" or (settings.compile == "auto" and here.device.type == "cuda")
@@ -146,11 +165,11 @@ def _train_epoch(run: Run, epoch: Epoch, show: Board) -> None:
         seconds = time.monotonic() - begin
         _check(sums["loss"], run)
         progress.step, progress.steps = step + 1, progress.steps + 1
-        progress.loss, progress.labels = progress.loss + sums["loss"], progress.labels + labels
-        progress.events, progress.seconds = progress.events + events, progress.seconds + seconds
+        progress.sums = {name: progress.sums.get(name, 0.0) + value for name, value in sums.items()}
+        progress.labels, progress.events = progress.labels + labels, progress.events + events
+        progress.seconds += seconds
         values: dict[str, Any] = {"loss": sums["loss"] / max(1, labels), "rate": events / seconds}
         if "blend" in sums:
-            progress.blend, progress.known = progress.blend + sums["blend"], progress.known + sums["known"]
             values["beside"] = f"blend {sums['blend'] / max(1, sums['known']):.3f}"
         show(progress.steps, epoch=progress.epoch + 1, **values)
         if run.world.writes and time.monotonic() - run.saved > run.settings.checkpoint_seconds:
@@ -184,14 +203,13 @@ def _finish_epoch(run: Run, epoch: Epoch, show: Board) -> None:
         "epoch": progress.epoch,
         "context": epoch.windows.context,
         "steps": progress.steps,
-        "loss": progress.loss / max(1, progress.labels),
-        **({"blend": progress.blend / progress.known} if progress.known else {}),
+        **run.task.training(progress.sums, max(1, progress.labels)),
         "validation": scores,
+        **({"watch": run.watch(model)} if run.watch else {}),
         "events": progress.events,
         "seconds": round(progress.seconds, 3),
     }
-    progress.step, progress.labels = 0, 0
-    progress.loss = progress.blend = progress.known = 0.0
+    progress.step, progress.labels, progress.sums = 0, 0, {}
     if run.world.writes:
         journal.append(run.folder / JOURNAL, line)
         if better:
@@ -214,7 +232,7 @@ def _draw(run: Run) -> None:
 
 
 def _finish(run: Run) -> None:
-    """The last word; where nobody validates, the last weights or their average are the model."""
+    """Where nobody validates, the last weights or their average are the model."""
     _draw(run)
     if not run.progress.best_epoch:
         model = run.trainer.model.eval()
@@ -222,7 +240,6 @@ def _finish(run: Run) -> None:
             model.load_state_dict(run.trainer.average, strict=False)  # (the rest has not moved)
         run.task.finish(model)
         weights.save(model, run.folder / run.task.result)
-    say_result(run.progress, run.folder / run.task.result)
 
 
 def _out_of_patience(run: Run) -> bool:

@@ -30,7 +30,7 @@ def epoch_of(number: int, settings: TrainConfig = TINY) -> PaperEpoch:
 
 
 def labels_of(epoch: PaperEpoch, which: Longs) -> int:
-    *_, label = epoch.tensors(which)
+    *_, label, _ = epoch.tensors(which)
     return int((label != NO_LABEL).sum())
 
 

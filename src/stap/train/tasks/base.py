@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -123,6 +124,10 @@ class Task(ABC):
     @abstractmethod
     def epoch(self, number: int, begun: int) -> Epoch:
         """Epoch 0, 1, ..., which began after so many steps; no longer than the run needs it."""
+
+    def training(self, sums: Mapping[str, float], labels: int) -> dict[str, Any]:
+        """What the log says of an epoch: the sums as means."""
+        return {"loss": sums["loss"] / labels}
 
     def validate(self, model: Transformer, world: World) -> dict[str, float]:
         """Loss and metrics on people who do not train; empty where nobody validates."""

@@ -6,17 +6,20 @@ own, and a resumed run needs no more than a step counter.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from stap.events import Corpus, Longs
-from stap.metrics import NAMES, gains
-from stap.model.score import ranks, summed_loss, to_tensors
+from stap.metrics import gains
+from stap.model.score import GAINED, ranks, summed_gains, summed_loss, to_tensors
 from stap.model.transformer import Transformer
-from stap.phi import draw
+from stap.phi import draw, invert
 from stap.train import people
 from stap.train.config import TrainConfig
 from stap.train.parallel import World
@@ -38,22 +41,26 @@ class PaperEpoch(Epoch):
         epoch, drawn_for = (self.number, which) if settings.shuffle else (0, self.windows.user[which])
         phi = draw(settings.seed, epoch, drawn_for, settings.model.vocabulary)
         inputs, label = to_tensors(encode(self.corpus, trimmed(self.windows, which), which, phi))
-        return *inputs, label
+        candidates = invert(phi, self.corpus.app_counts[self.windows.user[which]]) >= 0  # (n, V)
+        return *inputs, label, torch.from_numpy(candidates)
 
 
 class Objective(nn.Module):
-    """Cross-entropy over V, summed over the events that have a label."""
+    """Cross-entropy over V, and hits among the person's apps, summed over the events that have a label."""
 
     def __init__(self, model: Transformer) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, app: Tensor, action: Tensor, minutes: Tensor, hour: Tensor, label: Tensor) -> Tensor:
-        return summed_loss(self.model(app, action, minutes, hour), label)[None]
+    def forward(
+        self, app: Tensor, action: Tensor, minutes: Tensor, hour: Tensor, label: Tensor, candidates: Tensor
+    ) -> Tensor:
+        logits = self.model(app, action, minutes, hour)
+        return torch.cat([summed_loss(logits, label)[None], summed_gains(logits, label, candidates)])
 
 
 class Paper(Task):
-    sums = ("loss",)
+    sums = ("loss", *GAINED)
     result = "best.safetensors"
     chooses = True
 
@@ -71,6 +78,10 @@ class Paper(Task):
     def objective(self, model: Transformer) -> nn.Module:
         return Objective(model)
 
+    def training(self, sums: Mapping[str, float], labels: int) -> dict[str, Any]:
+        """Hits while training, too: the non-shuffle ablation shows in them."""
+        return super().training(sums, labels) | {"training": {name: 100 * sums[name] / labels for name in GAINED}}
+
     def epoch(self, number: int, begun: int = 0) -> PaperEpoch:
         windows = self._windows(self.settings.context_of(number))
         order = np.random.default_rng([self.settings.seed, number]).permutation(len(windows))
@@ -83,10 +94,10 @@ class Paper(Task):
 def validate(model: Transformer, corpus: Corpus, seed: int, world: World) -> dict[str, float]:
     """Mean loss, HR@k and MRR@k (percent) over all labelled events; every process takes its share of the windows."""
     windows = cut(corpus, model.config.context)
-    sums = np.zeros(2 + len(NAMES))
+    sums = np.zeros(2 + len(GAINED))
     mine = np.arange(len(windows))[world.rank :: world.size]
     if len(mine):
-        for _, loss, _, rank in ranks(model, corpus, windows, mine, seed, world.device):
-            sums += [loss, len(rank), *gains(rank).sum(axis=0)]
+        for _, loss, _, rank, first in ranks(model, corpus, windows, mine, seed, world.device):
+            sums += [loss, len(rank), *gains(rank).sum(axis=0), first.sum()]
     loss, count, *total = world.total(sums.tolist())
-    return {"loss": loss / count} | {name: 100 * value / count for name, value in zip(NAMES, total, strict=True)}
+    return {"loss": loss / count} | {name: 100 * value / count for name, value in zip(GAINED, total, strict=True)}

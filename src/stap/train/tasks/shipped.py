@@ -6,6 +6,9 @@ head is trained in two runs: first without it; then the head alone, on launches,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -114,7 +117,7 @@ class Objective(nn.Module):
 
 
 class Shipped(Task):
-    sums = ("loss", "blend", "known")
+    sums = ("loss", "blend", "known")  # the blend's loss over the labels that it knows
     result = "model.safetensors"
 
     def __init__(self, corpus: Corpus, settings: TrainConfig, view: Corpus | None = None) -> None:
@@ -165,6 +168,10 @@ class Shipped(Task):
 
     def objective(self, model: Transformer) -> nn.Module:
         return Objective(model, self.settings.population.transformer)
+
+    def training(self, sums: Mapping[str, float], labels: int) -> dict[str, Any]:
+        beside = {"blend": sums["blend"] / sums["known"]} if sums["known"] else {}
+        return super().training(sums, labels) | beside
 
     @torch.no_grad()
     def finish(self, model: Transformer) -> None:

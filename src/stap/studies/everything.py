@@ -1,0 +1,34 @@
+"""Every experiment of the paper on the same people, the quick ones first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stap.studies.ablation import Ablation
+from stap.studies.context import Context
+from stap.studies.data import Data
+from stap.studies.dynamics import Dynamics
+from stap.studies.experiment import Experiment, Scale
+from stap.studies.performance import Performance
+from stap.studies.phis import Phi
+from stap.studies.plateau import Plateau
+from stap.studies.populations import LONG, NamedPeople, made
+from stap.studies.theory import Theory
+from stap.studies.timespan import Timespan
+from stap.studies.vocabulary import Vocabulary
+
+
+def plan(scale: Scale, people: tuple[NamedPeople, ...], synthetic: int, model: Path) -> list[Experiment]:
+    """`model` is measured as it is; the studies that train make their own."""
+    return [
+        Data(scale, people),
+        Theory(scale),
+        Phi(scale, people, model),
+        Timespan(scale, people, model),
+        Vocabulary(scale, people, model),
+        Performance(scale, (*people, *made(synthetic))),
+        Ablation(scale, people[:2]),
+        Context(scale, (*people, *made(synthetic, LONG)), model),
+        Dynamics(scale, people[0]),
+        Plateau(scale, people[0]),
+    ]

@@ -1,0 +1,183 @@
+"""`stap study performance`: who predicts whom how well. Trained on A, tested on all of B; and within A, on new people.
+
+Every predictor answers at the same positions. The classical ones need no training, so they are computed once for
+everybody, and pooled over whoever a run was tested on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from stap.describe.canvas import drawing
+from stap.evaluate import Terms
+from stap.metrics import NAMES
+from stap.studies import runs
+from stap.studies.experiment import Experiment, Found, Job, Outcome, Scale
+from stap.studies.populations import PUBLISHED, PUBLISHED_MODELS, NamedPeople
+from stap.studies.recipe import Recipe
+from stap.terminal import Grid
+from stap.train.config import TrainConfig
+
+CLASSICAL = ("previous", "mfu", "mru", "markov", "ppm", "blend")
+MODEL = "stap"
+LEAST = 10  # people for 7 : 1 : 2
+SEEDS: dict[Scale, int] = {"paper": 5, "here": 5, "toy": 2}
+COLOURS = {"previous": "#d55e00", "markov": "#009e73", "blend": "#cc79a7", MODEL: "#0072b2"}
+EXPLAINED = (
+    "HR@1 of the model (mean over seeds, bars: one standard deviation) beside three classical predictors, on the same "
+    "positions. A -> B: trained on A, tested on all of B, whom it never saw. In A: tested on a fifth of its people."
+)
+
+
+@dataclass(frozen=True)
+class Performance(Experiment):
+    people: tuple[NamedPeople, ...]
+    name: ClassVar[str] = "performance"
+    question: ClassVar[str] = "Trained on some people, how well does it predict others?"
+
+    @property
+    def recipe(self) -> Recipe:
+        return Recipe.of(self.scale)
+
+    @property
+    def seeds(self) -> range:
+        return range(SEEDS[self.scale])
+
+    def about(self) -> dict[str, Any]:
+        return {"data": {each.name: each.about() for each in self.people}, "seeds": list(self.seeds)}
+
+    def jobs(self) -> list[Job]:
+        jobs, recipe = [], self.recipe
+        for number, people in enumerate(self.people):
+            settings = recipe.settings(people, 0)
+            terms = Terms(settings.model.context, settings.model.vocabulary)
+            jobs.append(Job(f"classical-{number}", classical, (people, recipe.usages, terms)))
+            others = tuple(each for each in self.people if each is not people)
+            for seed in self.seeds:
+                settings = recipe.settings(people, seed)
+                across = replace(settings, split=(8, 2))
+                jobs.append(Job(f"across-{number}-{seed}", learn, (people, others, across, recipe.usages), True))
+                if self._within(people):
+                    within = replace(settings, split=(7, 1, 2))
+                    jobs.append(Job(f"within-{number}-{seed}", learn, (people, (), within, recipe.usages), True))
+        return jobs
+
+    def _within(self, people: NamedPeople) -> bool:
+        return len(people.read().users) >= LEAST
+
+    def outcome(self, found: Mapping[str, Found]) -> Outcome:
+        results = {protocol: self._settings(found, protocol) for protocol in runs.PROTOCOLS}
+        tables = [_table(protocol, rows, len(self.seeds)) for protocol, rows in results.items()]
+        few = [each.name for each in self.people if not self._within(each)]
+        notes = dict.fromkeys(few, f"fewer than {LEAST} people: no split 7:1:2")
+        published = {**{f"any -> {name}": rows for name, rows in PUBLISHED.items()}, **PUBLISHED_MODELS}
+        tables.append(_published(published))
+        figures = {"scores": results, "left out": notes, "as published": published}
+        return Outcome(figures, tables, _draw(results["stream"]))
+
+    def _settings(self, found: Mapping[str, Found], protocol: str) -> dict[str, dict[str, list[dict[str, float]]]]:
+        """setting -> predictor -> figures of every seed; the classical ones differ only where the people do."""
+        rows: dict[str, dict[str, list[dict[str, float]]]] = {}
+        number = {people.name: place for place, people in enumerate(self.people)}
+        for source in self.people:
+            for target in self.people:
+                inside = target is source
+                if inside and not self._within(source):
+                    continue
+                kind = "within" if inside else "across"
+                tested = [found[f"{kind}-{number[source.name]}-{seed}"][protocol][target.name] for seed in self.seeds]
+                simple = found[f"classical-{number[target.name]}"][protocol]
+                title = f"in {source.name}" if inside else f"{source.name} -> {target.name}"
+                rows[title] = {name: _pooled(simple[name], tested) for name in CLASSICAL}
+                rows[title][MODEL] = [runs.pooled(each.values()) for each in tested]
+        return rows
+
+
+def _pooled(simple: Mapping[str, runs.Person], tested: Iterable[Mapping[str, runs.Person]]) -> list[dict[str, float]]:
+    return [runs.pooled(simple[user] for user in each) for each in tested]
+
+
+def classical(people: NamedPeople, usages: int | None, terms: Terms) -> Found:
+    """protocol -> predictor -> user -> figures."""
+    corpus = people.read(usages)
+    return {
+        protocol: {name: runs.persons(corpus, name, protocol, terms) for name in CLASSICAL}
+        for protocol in runs.PROTOCOLS
+    }
+
+
+def learn(
+    folder: Path, people: NamedPeople, others: tuple[NamedPeople, ...], settings: TrainConfig, usages: int | None
+) -> Found:
+    """Train on some of these people; test on everybody of the others, or on who was kept for testing."""
+    corpora = {each.name: each.read(usages) for each in (people, *others)}
+    lines = runs.trained(folder, corpora[people.name], settings)
+    if not others:
+        corpora = {people.name: runs.testing(folder, corpora[people.name])}
+    else:
+        del corpora[people.name]
+    terms = Terms(settings.model.context, settings.model.vocabulary)
+    found: Found = {"events": lines[-1]["events"]}
+    for protocol in runs.PROTOCOLS:
+        found[protocol] = {
+            name: runs.persons(corpus, MODEL, protocol, terms, folder) for name, corpus in corpora.items()
+        }
+    return found
+
+
+def _table(protocol: str, rows: Mapping[str, Mapping[str, list[dict[str, float]]]], seeds: int) -> Grid:
+    lines = [
+        (f"{title}: {name}", *(runs.spread(_distinct([each[metric] for each in of_seeds])) for metric in NAMES))
+        for title, predictors in rows.items()
+        for name, of_seeds in predictors.items()
+    ]
+    said = f"Percent. Mean and standard deviation over {seeds} seeds; no deviation where no seed changes anything."
+    return Grid(f"Protocol {protocol}", ("trained -> tested: predictor", *NAMES), lines, said)
+
+
+def _distinct(values: list[float]) -> list[float]:
+    return values if len(set(values)) > 1 else values[:1]
+
+
+def _published(rows: Mapping[str, Mapping[str, tuple[float, ...]]]) -> Grid:
+    lines = [
+        (f"{people}: {name}", *(f"{value:.2f}" for value in values))
+        for people, predictors in rows.items()
+        for name, values in predictors.items()
+    ]
+    said = "Other people and other logs than above: to stand beside it, not to be compared digit by digit."
+    return Grid("As published, paper protocol", ("trained -> tested: predictor", *NAMES), lines, said)
+
+
+def _draw(rows: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> Callable[[Path], None]:
+    def draw(path: Path) -> None:
+        with drawing(path, (9, 1.8 + 0.7 * len(rows)), EXPLAINED) as figure:
+            axis = figure.subplots()
+            for place, predictors in enumerate(rows.values()):
+                for row, (name, colour) in enumerate(COLOURS.items()):
+                    values = [each["HR@1"] for each in predictors[name]]
+                    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+                    marker = "s" if name == MODEL else "o"
+                    label = name if not place else None
+                    at = place + (row - 1.5) * 0.16
+                    axis.errorbar(
+                        np.mean(values),
+                        at,
+                        xerr=deviation,
+                        fmt=marker,
+                        color=colour,
+                        markersize=7,
+                        capsize=3,
+                        label=label,
+                    )
+            axis.set_yticks(range(len(rows)), rows)
+            axis.invert_yaxis()
+            axis.set(xlabel="HR@1, percent, stream protocol", title="Who predicts whom how well")
+            axis.legend(frameon=False, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.06))
+
+    return draw
