@@ -91,14 +91,15 @@ inline void tile_i8(float* y, size_t ldy, const int16_t* x, const float* scales,
 void matmul_i8(float* y, size_t ldy, const float* x, size_t ldx, uint32_t n, const Matrix& m, int16_t* scratch) {
     const int8_t* w = static_cast<const int8_t*>(m.data);
     constexpr uint32_t kMost = 64, kRows = 4;
-    const uint32_t apart = m.rows / kRows;
+    const bool large = size_t(m.rows) * m.cols >= 32768;  // a smaller one lies in the first cache, and as well in a row
+    const uint32_t apart = large ? m.rows / kRows : 1, step = large ? 1 : kRows;
     float scales[kMost];
     for (uint32_t first = 0; first < n; first += kMost) {
         const uint32_t count = n - first < kMost ? n - first : kMost;
         int16_t* whole = scratch + size_t(first) * m.cols;
         for (uint32_t i = 0; i < count; ++i)
             scales[i] = to_int16(whole + size_t(i) * m.cols, x + (first + i) * ldx, m.cols, int16_most(m.cols));
-        for (uint32_t row = 0; row < apart; ++row) {
+        for (uint32_t tile = 0, row = 0; tile < m.rows / kRows; ++tile, row += step) {
             const int8_t* rows = w + size_t(row) * m.cols;
             uint32_t i = 0;
             for (; i + 2 <= count; i += 2)
