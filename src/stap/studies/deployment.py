@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from stap.describe.canvas import drawing, plain
+from stap.describe.canvas import GREY, drawing, plain
 from stap.engine import STRATEGIES, EngineModel, EnginePredictor, Settings
 from stap.evaluate import report, stream
 from stap.events import Event, Floats, Moment, Ranking
@@ -46,9 +46,9 @@ COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7")
 MARKS = ("o", "s", "^", "D")
 EXPLAINED = (
     "Left: how long a person waits after each event of one log, at the paper's sizes. The paper's engine serves both "
-    "instances at every event, so its sawtooth has two slopes; what ships serves the passive one when nobody waits. "
-    "Right: what each strategy gains or loses in accuracy, beside iswi, and how long the slowest hundredth of its "
-    "events takes."
+    "instances at every event, so it jumps when the second one begins; what ships serves the passive one when nobody waits. "
+    "Right: what each strategy gains or loses in accuracy, beside iswi, by the time of its slowest hundredth of events "
+    "(filled) and of its slowest one (empty)."
 )
 
 
@@ -205,7 +205,10 @@ def _threads(engines: Mapping[str, Found]) -> Grid:
         "at best p99",
         "replay, times faster",
     )
-    said = "Milliseconds an event; at best: each instance on a thread of its own, and switching costs nothing."
+    said = (
+        "Milliseconds an event. At best: each instance on a thread of its own, and switching costs nothing. Replay: how "
+        "many times faster a whole log could be read."
+    )
     return Grid("What two threads could gain", headers, rows, said)
 
 
@@ -224,21 +227,26 @@ def _traded(people: str, strategies: Mapping[str, Found]) -> Grid:
 
 def _draw(engines: Mapping[str, Found], strategies: Mapping[str, Mapping[str, Found]]) -> Callable[[Path], None]:
     def draw(path: Path) -> None:
-        with drawing(path, (12, 5), EXPLAINED) as figure:
+        with drawing(path, (12, 5.6), EXPLAINED) as figure:
             left, right = figure.subplots(1, 2, width_ratios=(3, 2))
             for (name, found), colour in zip(engines.items(), COLOURS, strict=False):
                 left.plot(waited(name, found), ".", markersize=1.5, color=colour, label=name)
-            left.axhline(50, color="#8a96a3", linestyle="--", linewidth=1.5, label="the paper's bound, as published")
+            left.axhline(50, color=GREY, linestyle="--", linewidth=1.5, label="the paper's bound, as published")
             left.set(yscale="log", xlabel="event", ylabel="CPU milliseconds", title="Waiting after each event")
-            left.legend(frameon=False, markerscale=6, ncols=1, loc="center right")
+            left.set_ylim(top=50 * left.get_ylim()[1] ** 0.5)
+            left.legend(frameon=False, markerscale=6, loc="upper left")
             for (people, row), mark in zip(strategies.items(), MARKS * len(strategies), strict=False):
                 for (strategy, found), colour in zip(row.items(), COLOURS, strict=True):
                     ahead = found["HR@1"] - row["iswi"]["HR@1"]
-                    right.plot(
-                        found["p99"], ahead, mark, color=colour, markersize=10, label=f"{plain(people)}: {strategy}"
-                    )
-            right.set(xscale="log", xlabel="p99, CPU milliseconds", ylabel="points of HR@1 from iswi")
+                    times, style = [found["p99"], found["max"]], {"color": colour, "markersize": 9}
+                    right.plot(times, [ahead, ahead], "-", linewidth=1, **style)
+                    right.plot(times[:1], [ahead], mark, label=f"{plain(people)}: {strategy}", **style)
+                    right.plot(times[1:], [ahead], mark, markerfacecolor="white", **style)
+            right.set(xscale="log", xlabel="CPU milliseconds: p99, and the largest", ylabel="points of HR@1 from iswi")
             right.set(title="Accuracy against latency")
-            right.legend(frameon=False, fontsize=9)
+            right.legend(frameon=False, fontsize=9, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+            for axis in (left.yaxis, right.xaxis):
+                axis.set_major_formatter("{x:g}")
+                axis.set_minor_formatter("")
 
     return draw
