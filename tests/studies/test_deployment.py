@@ -11,7 +11,7 @@ from cli.made import call
 from train.made import log_file
 
 from stap.engine import STRATEGIES
-from stap.studies.deployment import ENGINES, EVENTS, TOY, _threads, waited
+from stap.studies.deployment import ENGINES, EVENTS, STRETCH, TOY, _threads, waited
 from stap.weights import shipped
 
 SCALAR, SHIPS = ENGINES
@@ -39,9 +39,9 @@ def test_the_study_of_deployment(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     result = json.loads((out / "result.json").read_text())
     for found in result["engines"].values():
-        assert len(found["active"]) == len(found["passive"]) == EVENTS["toy"]
+        assert len(found["active"]) == len(found["passive"]) == EVENTS["toy"] // STRETCH
     scalar, ships = (result["engines"][name] for name in ENGINES)
-    alone, both = np.split(np.array(scalar["passive"]), [TOY.context // 2])
+    alone, both = np.split(np.array(scalar["passive"]), [TOY.context // 2 // STRETCH])
     assert np.median(both) > 3 * np.median(alone), "in the first stage there is no passive instance"
     assert np.median(scalar["active"]) > np.median(ships["active"])
     assert scalar["weights MB"] > 2 * ships["weights MB"]
