@@ -72,4 +72,5 @@ if __name__ == "__main__":
     if len(sys.argv) == 2:
         work(sys.argv[1])
     else:
-        compare(*sys.argv[1:4], *map(int, sys.argv[4:]))
+        old, new, model, *sizes = sys.argv[1:]
+        compare(old, new, model, *map(int, sizes))

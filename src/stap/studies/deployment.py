@@ -185,7 +185,7 @@ def waited(engine: str, found: Found) -> Floats:
 
 
 def _latency(engines: Mapping[str, Found]) -> Grid:
-    rows = [PUBLISHED]
+    rows: list[tuple[str, ...]] = [PUBLISHED]
     for name, found in engines.items():
         held = (found["weights MB"], found["session MB"])
         times = _quantiles(waited(name, found)).values()
