@@ -28,7 +28,7 @@ from stap.files import as_path, read_bytes, replacing
 from stap.notices import Notice, interleaved, notices
 from stap.phi import seed_of
 from stap.steady import steady, wanted
-from stap.weights import model_file, shipped
+from stap.weights import model_file
 from stap.why import Reason
 
 LARGEST_STATE = 1 << 32  # bytes
@@ -54,7 +54,7 @@ class Predictor:
     @classmethod
     def load(cls, path: Path | str | None = None, user: str = "") -> Self:
         """With the model in a file or a run's folder, or the one that ships with stap; phi is drawn from the user."""
-        return cls(EngineModel(shipped() if path is None else model_file(as_path(path))), user)
+        return cls(EngineModel(model_file(None if path is None else as_path(path))), user)
 
     def fresh(self, user: str = "") -> Self:
         """A predictor for somebody else, over the same copy of the weights."""

@@ -12,7 +12,7 @@ from stap.phi import seed_of
 from stap.predictors import CLASSICAL, Predictor, make
 from stap.predictors.base import Maker
 from stap.predictors.rules import RULES
-from stap.weights import model_file, shipped
+from stap.weights import model_file
 
 PARTS = ("stap-model", "stap-others")  # STAP without its last word; without "again"
 NAMES = (*CLASSICAL, *RULES, "stap", *PARTS, "gbdt")
@@ -84,7 +84,7 @@ def maker(
             return RULES[name]
         make(name)  # an unknown name is better heard of before a minute of work
         return CLASSICAL[name]
-    path = model_file(model or shipped())
+    path = model_file(model)
     loaded = EngineModel(path)
     if name == "stap-others":
         return Others(Stap(loaded, seed))

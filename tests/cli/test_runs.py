@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cli.made import call
 from train.made import log_file
 
+from cli.made import call
 from stap.train import config
 
 

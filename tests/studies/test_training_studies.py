@@ -14,12 +14,14 @@ import torch
 from cli.made import call
 from train.made import log_file, table
 
+from stap.cli.measure import study as study_commands
 from stap.metrics import NAMES
 from stap.model import weights
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
 from stap.studies import circuit, runs
 from stap.studies.dynamics import FALL, fall, fitted
+from stap.studies.everything import plan
 from stap.studies.plateau import LOOKS, SWITCHES, _mixed
 from stap.studies.plateau import NAMES as NAMING
 from stap.studies.populations import NamedPeople
@@ -200,3 +202,11 @@ def test_timespan_and_vocabulary(logs: tuple[str, str], tmp_path: Path) -> None:
     assert list(rooms) == ["12"]
     assert rooms["12"]["users"] == 3
     assert rooms["12"]["all"].keys() == set(NAMES)
+
+
+def test_all_are_planned_once(tmp_path: Path) -> None:
+    people = (PEOPLE, PEOPLE._replace(name="others"))
+    names = [each.name for each in plan("toy", people, 3, tmp_path)]
+    assert len(set(names)) == len(names)
+    known = {command.name for command in study_commands.registered_commands}
+    assert set(names) <= known

@@ -20,7 +20,7 @@ from stap.events import WHENEVER, Corpus, Moment, clock, from_table, moment
 from stap.files import named
 from stap.predictors.base import ForeseesUnseen, SaysWhy, TakesNotices, fresh
 from stap.studies.people import tested
-from stap.weights import model_file, shipped
+from stap.weights import model_file
 from stap.why import Reason, sentence
 from stap.windows import VOCABULARY
 
@@ -82,7 +82,7 @@ def evaluate_(
     if by_user:
         terminal.out.print("", tables.by_user(result))
     files = {
-        "model": named(model_file(model or shipped())) if "stap" in makers else None,
+        "model": named(model_file(model)) if "stap" in makers else None,
         "ranker": named(ranker) if ranker and "gbdt" in makers else None,
     }
     write_json({"version": __version__, "logs": logs, "users": read.users, **files, "seed": seed, **result}, json)

@@ -16,7 +16,7 @@ from stap.studies.experiment import Experiment, Scale, carry_out
 from stap.studies.phis import Phi
 from stap.studies.populations import LONG, NamedPeople, made, populations
 from stap.studies.theory import Theory
-from stap.weights import model_file, shipped
+from stap.weights import model_file
 
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the result goes; done jobs stay done.")]
 Size = Annotated[
@@ -70,7 +70,7 @@ def phi(
     Example: `stap study phi --log phones=phones.parquet --model runs/a --out results/phi`
     """
     people = _people("phi", lsapp, tsinghua, log)
-    _carry_out(Phi(scale, people, model_file(model) if model else shipped()), out, jobs)
+    _carry_out(Phi(scale, people, model_file(model)), out, jobs)
 
 
 @study.command("performance")
@@ -162,7 +162,7 @@ def timespan(
     Example: `stap study timespan --log phones=phones.parquet --model pure --out results/timespan`
     """
     people = _people("timespan", lsapp, tsinghua, log)
-    own = model_file(model) if model else shipped()
+    own = model_file(model)
     _carry_out(load("stap.studies.timespan").Timespan(scale, people, own), out, jobs)
 
 
@@ -181,7 +181,7 @@ def vocabulary(
     Example: `stap study vocabulary --log phones=phones.parquet --model pure --out results/vocabulary`
     """
     people = _people("vocabulary", lsapp, tsinghua, log)
-    own = model_file(model) if model else shipped()
+    own = model_file(model)
     _carry_out(load("stap.studies.vocabulary").Vocabulary(scale, people, own), out, jobs)
 
 
@@ -219,7 +219,7 @@ def everything(
 
     Example: `stap study all --lsapp lsapp.tsv.gz --tsinghua App_usage_trace.txt --scale paper --out results`
     """
-    people, own = _people("all", lsapp, tsinghua, log), model_file(model) if model else shipped()
+    people, own = _people("all", lsapp, tsinghua, log), model_file(model)
     plan = load("stap.studies.everything").plan(scale, people, synthetic, own)
     for number, experiment in enumerate(plan, 1):
         terminal.note(f"{number} of {len(plan)}: {experiment.name}. {experiment.question}")

@@ -32,7 +32,10 @@ Ranker = Annotated[Path | None, typer.Option("--ranker", metavar="FILE", help="T
 Model = Annotated[
     Path | None,
     typer.Option(
-        "--model", metavar="FILE|RUN", help="A model, or a run's folder: what `stap` predicts with instead of its own."
+        "--model",
+        metavar="FILE|RUN|pure",
+        help="What `stap` predicts with instead of its own: a model, a run's folder; or pure, which ships too and has "
+        "no statistics: the paper's idea alone.",
     ),
 ]
 Fold = Annotated[str | None, typer.Option("--fold", metavar="K/N", help="Hold out the K-th of N parts of the users.")]

@@ -16,7 +16,7 @@ from stap.model import export as model_export
 from stap.train import presets
 from stap.train.people import hold_out
 from stap.train.presets import WITHOUT
-from stap.weights import model_file, shipped
+from stap.weights import model_file
 
 
 @reads_logs
@@ -137,7 +137,7 @@ def adapt(
     Example: `stap adapt my-phone.csv -o my.safetensors`, then `stap predict my-phone.csv --model my.safetensors`
     """
     adaptation = load("stap.train.adapt")
-    where, start = ", ".join(logs), model_file(model or shipped())
+    where, start = ", ".join(logs), model_file(model)
     corpus = read.people(logs)
     with terminal.progress("learning", adaptation.STEPS) as tick:
         proof = adaptation.adapt(start, corpus, out, where, tick)

@@ -52,7 +52,7 @@ class Size:
 
 SIZES: dict[Scale, Size] = {
     "paper": Size(ModelConfig(), 65_536, 60, 4096, (64, 256, 1024, 4096, 16_384), 5, 5),
-    "here": Size(ModelConfig(dim=64, layers=3, hidden=128), 2048, 14, 256, (64, 128, 256, 512, 1024), 5, 1),
+    "here": Size(ModelConfig(dim=64, layers=3, hidden=128), 2048, 14, 256, (32, 64, 128, 256, 512), 5, 1),
     "toy": Size(ModelConfig(vocabulary=40, dim=32, layers=2, heads=2, hidden=32), 512, 3, 32, (16, 32), 2, 2, 60),
 }
 

@@ -13,14 +13,14 @@ from stap.events import Corpus
 from stap.registry import Stap
 from stap.terminal import Tick
 from stap.verdict import Figure, publish
-from stap.weights import model_file, shipped
+from stap.weights import model_file
 
 LIMITS = (100, 50, 25)  # virtual indices, instead of all
 ALLOWED = {"fp16 weights, fp16 cache": 0.1, "int8 weights, int8 cache": 0.3}  # points of HR@1 that may be lost
 
 
 def run(corpus: Corpus, model: Path | None = None) -> dict[str, Any]:
-    path = model_file(model or shipped())
+    path = model_file(model)
     cases: dict[str, tuple[Any, Settings]] = {f"{d} weights, {d} cache": (d, Settings(cache=d)) for d in DTYPES}  # type: ignore[arg-type]
     cases |= {f"int8, {s}": ("int8", Settings(strategy=s)) for s in STRATEGIES[1:]}  # type: ignore[arg-type]
     cases |= {f"int8, {limit} indices": ("int8", Settings(app_limit=limit)) for limit in LIMITS}

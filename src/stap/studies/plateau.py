@@ -35,7 +35,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "zero outputs": {"zero_outputs": True},
     "rate times 5": {"learning_rate": 1.5e-3},
     "Muon": {"muon": 10.0},
-    "shorter windows first": {"curriculum": ((32, 4), (64, 4))},
+    "shorter windows first": {"curriculum": ((16, 2), (32, 2))},
     "tied apps": {"model": {"tied_apps": True}},
 }
 # Which weights are a trained model's, the others being new: (where in the qkv matrix, whole tensors by their ends).
@@ -56,7 +56,9 @@ class Plateau(Experiment):
 
     @property
     def size(self) -> Size:
-        return SIZES[self.scale]
+        """The one of `dynamics`, at a context so short that the plateau ends soon."""
+        size = SIZES[self.scale]
+        return replace(size, length=64, epochs=9) if self.scale == "here" else size
 
     @property
     def seeds(self) -> range:

@@ -42,7 +42,7 @@ RECIPES: dict[Scale, tuple[TrainConfig, int, int | None]] = {
             tokens_per_batch=2_048,
             muon=2.0,
         ),
-        1_500_000,
+        700_000,
         None,
     ),
     "toy": (

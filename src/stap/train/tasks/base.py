@@ -73,10 +73,12 @@ def fresh(settings: TrainConfig) -> Transformer:
 
 
 def _copies(model: Transformer) -> None:
-    """From the first step on, every layer passes on the apps it looks at, and the head names them.
+    """From the first step on, every layer passes on the apps it looks at, and the head names them, all but the current.
 
     Apps are as far from each other as V vectors can be, and as long as what comes with them (action, hour); the maps
-    that take them in, on and out again begin as the identity.
+    that take them in, on and out again begin as multiples of the identity. Those on and out are negative: what an event
+    says of its own app stays positive inside, so it comes out as "not this one", and what was passed on as "this one".
+    The next app is never the current one; a head that names that first has to unlearn it.
     """
     d, one = model.config.dim, torch.eye(model.config.dim)
     nn.init.orthogonal_(model.embed_app.weight)
@@ -86,8 +88,8 @@ def _copies(model: Transformer) -> None:
         if name.endswith("attention.qkv.weight"):
             parameter[2 * d :] = one
         elif name.endswith("attention.out.weight"):
-            parameter.copy_(0.5 * one)
-    model.head.weight.copy_(0.1 * one)
+            parameter.copy_(-one / model.config.layers)
+    model.head.weight.copy_(-0.3 * one)
 
 
 def started(settings: TrainConfig) -> Transformer | None:
