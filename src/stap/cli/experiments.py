@@ -200,7 +200,7 @@ def deployment(
     Example: `stap study deployment --log phones=phones.parquet --model pure --out results/deployment`
     """
     people = _people("deployment", lsapp, tsinghua, log)
-    own = model_file(model) if model else shipped()
+    own = model_file(model)
     _carry_out(load("stap.studies.deployment").Deployment(scale, people, own), out, jobs)
 
 
