@@ -130,7 +130,7 @@ stap_status stap_model_get_info(const stap_model* model, stap_model_info* info) 
     if (!model || !info) return STAP_ERROR_ARGUMENT;
     const Model& m = *model->shared;
     const Config& c = m.config;
-    const stap_dtype weights = m.weights.layers[0].qkv.view.dtype;
+    const stap_dtype weights = m.weights.layers[0].qkv.dtype;
     *info = {c.vocabulary, c.context, c.dim, c.layers, c.heads, c.hidden, c.evidence, weights, m.bytes};
     return STAP_OK;
 }

@@ -40,6 +40,13 @@ Buffer<T> buffer_counted(size_t count, uint64_t& bytes) {
     return buffer_new<T>(count);
 }
 
+// Memory for what every event reads through, not zeroed. From kLarge on it is aligned to huge pages, and the system is
+// asked to back it with them: a fifth of the time would go into looking up small ones. A smaller one costs no page
+// more.
+constexpr size_t kHugePage = size_t(2) << 20, kLarge = size_t(4) << 20;
+size_t slab_size(size_t bytes);  // with what rounding adds
+Buffer<uint8_t> slab_new(size_t bytes);
+
 // A weight matrix, rows x cols, row-major.
 struct Matrix {
     stap_dtype dtype;

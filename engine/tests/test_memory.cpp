@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "driver.h"
+#include "memory.h"
 
 namespace {
 
@@ -343,9 +344,33 @@ void a_candidate_s_name_may_be_handed_back() {
     }
 }
 
+// A small one costs what it holds; a large one begins on a huge page and is whole ones; a refused one throws.
+void a_slab_is_of_huge_pages_where_it_is_large() {
+    using stap::kAlign, stap::kHugePage, stap::kLarge, stap::slab_new, stap::slab_size;
+    CHECK(slab_size(0) == kAlign && slab_size(1) == kAlign && slab_size(3 * kAlign) == 3 * kAlign);
+    CHECK(slab_size(kLarge - kAlign) == kLarge - kAlign && slab_size(kLarge + 1) == kLarge + kHugePage);
+    for (size_t bytes : {size_t(100), kLarge + 5}) {
+        const stap::Buffer<uint8_t> slab = slab_new(bytes);
+        CHECK(reinterpret_cast<uintptr_t>(slab.get()) % (bytes < kLarge ? kAlign : kHugePage) == 0);
+        std::fill_n(slab.get(), slab_size(bytes), uint8_t(7));
+        bool refused = false;
+        before = 0;
+        failed = false;
+        counting = true;
+        try {
+            slab_new(bytes);
+        } catch (const std::bad_alloc&) {
+            refused = true;
+        }
+        counting = false;
+        CHECK(refused);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char**) {
+    a_slab_is_of_huge_pages_where_it_is_large();
     every_allocation_may_fail(argc > 1 ? 37 : 1);  // emulated processors are slow
     std::remove(kFile);
     a_candidate_s_name_may_be_handed_back();

@@ -2,169 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "dtype.h"
-#include "failure.h"
+#include "files/loader.h"
 #include "hash.h"
 
 namespace stap {
 namespace {
-
-// Where a matrix's rows and columns go when heads are padded: `groups` runs of `real` values become runs of `room`.
-struct Spread {
-    uint32_t groups, real, room;
-    uint32_t place(uint32_t i) const { return i / real * room + i % real; }
-    uint32_t size() const { return groups * room; }
-};
-
-class Loader {
-   public:
-    Loader(Source& source, const ModelFile& file, Model& model) : source_(source), file_(file), model_(model) {}
-
-    std::vector<float> floats(const std::string& name) {
-        const TensorEntry& entry = file_.tensors.at(name);
-        std::vector<float> values(size_t(entry.count()));
-        if (entry.dtype == STAP_F32) {
-            source_.read(entry.begin, values.data(), values.size() * sizeof(float));
-        } else {
-            std::vector<uint16_t> halves(values.size());
-            source_.read(entry.begin, halves.data(), halves.size() * sizeof(uint16_t));
-            for (size_t i = 0; i < values.size(); ++i) values[i] = half_to_float(halves[i]);
-        }
-        for (float value : values)
-            if (!std::isfinite(value))
-                fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds a value that is no finite number");
-        model_.fingerprint = hash_bytes(values.data(), values.size() * sizeof(float), model_.fingerprint);
-        return values;
-    }
-
-    Buffer<float> vector(const std::string& name, uint32_t room) {
-        const std::vector<float> values = floats(name);
-        Buffer<float> out = make<float>(room);
-        std::memcpy(out.get(), values.data(), values.size() * sizeof(float));
-        return out;
-    }
-
-    OwnedMatrix matrix(const std::string& name, Spread rows, Spread cols, stap_dtype wanted) {
-        const TensorEntry& entry = file_.tensors.at(name);
-        OwnedMatrix matrix = room(rows, cols, wanted == STAP_AS_STORED ? entry.dtype : wanted);
-        if (entry.dtype == STAP_I8 && matrix.view.dtype == STAP_I8) {
-            fill_as_stored(matrix, stored_i8(name), rows, cols);
-        } else {
-            fill(matrix, values_of(name), rows, cols);
-        }
-        return matrix;
-    }
-
-    // The head of tied apps: row a is app a's vector times the map.
-    OwnedMatrix tied_head(uint32_t v, uint32_t d, Spread rows, Spread cols, stap_dtype wanted) {
-        const std::vector<float> apps = floats("embed_app.weight"), map = values_of("head.weight");
-        std::vector<float> head(size_t(v) * d);
-        std::vector<double> sum(d);
-        for (uint32_t a = 0; a < v; ++a) {
-            std::fill(sum.begin(), sum.end(), 0.0);
-            for (uint32_t k = 0; k < d; ++k)
-                for (uint32_t c = 0; c < d; ++c) sum[c] += double(apps[size_t(a) * d + k]) * map[size_t(k) * d + c];
-            std::copy(sum.begin(), sum.end(), head.begin() + ptrdiff_t(a) * d);
-        }
-        OwnedMatrix matrix =
-            room(rows, cols, wanted == STAP_AS_STORED ? file_.tensors.at("head.weight").dtype : wanted);
-        fill(matrix, head, rows, cols);
-        return matrix;
-    }
-
-    // A vector whose values stand apart as those of padded heads do.
-    Buffer<float> spread(const std::string& name, Spread places) {
-        const std::vector<float> values = floats(name);
-        Buffer<float> out = make<float>(places.size());
-        for (uint32_t i = 0; i < values.size(); ++i) out[places.place(i)] = values[i];
-        return out;
-    }
-
-    template <typename T>
-    Buffer<T> make(size_t count) {
-        return buffer_counted<T>(count, model_.bytes);
-    }
-
-   private:
-    OwnedMatrix room(Spread rows, Spread cols, stap_dtype dtype) {
-        OwnedMatrix matrix;
-        matrix.view.dtype = dtype;
-        matrix.view.rows = rows.size();
-        matrix.view.cols = cols.size();
-        matrix.data = make<uint8_t>(size_t(rows.size()) * cols.size() * dtype_size(dtype));
-        matrix.scale = make<float>(rows.size());
-        matrix.view.data = matrix.data.get();
-        matrix.view.scale = matrix.scale.get();
-        return matrix;
-    }
-
-    // Values as they are into float or half, or to the nearest of 255 steps of their row.
-    void fill(OwnedMatrix& matrix, const std::vector<float>& values, Spread rows, Spread cols) {
-        const uint32_t width = cols.groups * cols.real;
-        for (uint32_t r = 0; r < rows.groups * rows.real; ++r) {
-            const float* row = values.data() + size_t(r) * width;
-            const size_t begin = size_t(rows.place(r)) * cols.size();
-            float largest = 0;
-            for (uint32_t c = 0; c < width; ++c) largest = std::max(largest, std::fabs(row[c]));
-            const float scale = std::max(largest, 1e-30f) / 127;
-            matrix.scale[rows.place(r)] = scale;
-            for (uint32_t c = 0; c < width; ++c) {
-                const size_t at = begin + cols.place(c);
-                if (matrix.view.dtype == STAP_F32) reinterpret_cast<float*>(matrix.data.get())[at] = row[c];
-                if (matrix.view.dtype == STAP_F16)
-                    reinterpret_cast<uint16_t*>(matrix.data.get())[at] = half_from_float(row[c]);
-                if (matrix.view.dtype == STAP_I8)
-                    reinterpret_cast<int8_t*>(matrix.data.get())[at] = int8_t(std::nearbyint(row[c] / scale));
-            }
-        }
-    }
-
-    struct Whole {
-        std::vector<int8_t> values;
-        std::vector<float> scale;  // of each row
-
-        float at(size_t i) const { return float(values[i]) * scale[i / (values.size() / scale.size())]; }
-    };
-
-    Whole stored_i8(const std::string& name) {
-        Whole stored = {std::vector<int8_t>(size_t(file_.tensors.at(name).count())), floats(name + ".scale")};
-        for (float value : stored.scale)
-            if (!(value > 0))
-                fail(STAP_ERROR_TENSOR, "the scale of tensor \"" + name + "\" is not positive everywhere");
-        source_.read(file_.tensors.at(name).begin, stored.values.data(), stored.values.size());
-        model_.fingerprint = hash_bytes(stored.values.data(), stored.values.size(), model_.fingerprint);
-        for (int8_t value : stored.values)
-            if (value == -128)
-                fail(STAP_ERROR_TENSOR, "tensor \"" + name + "\" holds -128, which no symmetric scale gives");
-        return stored;
-    }
-
-    // A matrix's values, whatever they are stored in.
-    std::vector<float> values_of(const std::string& name) {
-        if (file_.tensors.at(name).dtype != STAP_I8) return floats(name);
-        const Whole stored = stored_i8(name);
-        std::vector<float> values(stored.values.size());
-        for (size_t i = 0; i < values.size(); ++i) values[i] = stored.at(i);
-        return values;
-    }
-
-    void fill_as_stored(OwnedMatrix& matrix, const Whole& stored, Spread rows, Spread cols) {
-        const uint32_t width = cols.groups * cols.real;
-        for (uint32_t r = 0; r < rows.groups * rows.real; ++r) {
-            matrix.scale[rows.place(r)] = stored.scale[r];
-            for (uint32_t c = 0; c < width; ++c) {
-                const size_t at = size_t(rows.place(r)) * cols.size() + cols.place(c);
-                reinterpret_cast<int8_t*>(matrix.data.get())[at] = stored.values[size_t(r) * width + c];
-            }
-        }
-    }
-
-    Source& source_;
-    const ModelFile& file_;
-    Model& model_;
-};
 
 // The table (n, d) times the transposed d x d part of W_f (d, 3 d) that begins at column `first`.
 void multiply_in(float* out, uint32_t stride, const float* table, uint32_t n, const std::vector<float>& w_f, uint32_t d,
@@ -197,23 +40,37 @@ void load_embeddings(Loader& loader, Model& model) {
         for (uint32_t o = 0; o < d; ++o) w.action[size_t(a) * stride + o] += constant[o] + bias[o];
 }
 
-Layer load_layer(Loader& loader, const Model& model, uint32_t n, stap_dtype wanted) {
+// The transformer's matrices in the order of use: four a layer, then the head.
+std::vector<Shape> transformer_shapes(const Config& c, const Sizes& s) {
+    const Spread dim{1, c.dim, s.d}, attention{c.heads, c.head_dim(), s.head}, qkv{3 * c.heads, c.head_dim(), s.head};
+    std::vector<Shape> shapes;
+    for (uint32_t n = 0; n < c.layers; ++n) {
+        const std::string block = "blocks." + std::to_string(n) + ".";
+        shapes.push_back({block + "attention.qkv.weight", qkv, dim});
+        shapes.push_back({block + "attention.out.weight", dim, attention});
+        shapes.push_back({block + "feedforward.gate_up.weight", {2, c.hidden, s.hidden}, dim});
+        shapes.push_back({block + "feedforward.down.weight", dim, {1, c.hidden, s.hidden}});
+    }
+    shapes.push_back({"head.weight", {1, c.vocabulary, s.vocabulary}, dim});
+    return shapes;
+}
+
+Layer load_layer(Loader& loader, const Model& model, uint32_t n, const Shape* shapes) {
     const Config& c = model.config;
     const Sizes& s = model.sizes;
     const std::string block = "blocks." + std::to_string(n) + ".";
-    const Spread dim{1, c.dim, s.d}, attention{c.heads, c.head_dim(), s.head}, qkv{3 * c.heads, c.head_dim(), s.head};
     Layer layer;
     layer.attention_norm = loader.vector(block + "attention_norm.weight", s.d);
-    layer.qkv = loader.matrix(block + "attention.qkv.weight", qkv, dim, wanted);
-    if (c.mixed_keys) layer.key_before = loader.spread(block + "attention.key_before", attention);
+    layer.qkv = loader.matrix(shapes[0]);
+    if (c.mixed_keys) layer.key_before = loader.spread(block + "attention.key_before", shapes[1].cols);
     if (c.query_key_norm) {
         layer.query_norm = loader.vector(block + "attention.query_norm.weight", s.head);
         layer.key_norm = loader.vector(block + "attention.key_norm.weight", s.head);
     }
-    layer.out = loader.matrix(block + "attention.out.weight", dim, attention, wanted);
+    layer.out = loader.matrix(shapes[1]);
     layer.feedforward_norm = loader.vector(block + "feedforward_norm.weight", s.d);
-    layer.gate_up = loader.matrix(block + "feedforward.gate_up.weight", {2, c.hidden, s.hidden}, dim, wanted);
-    layer.down = loader.matrix(block + "feedforward.down.weight", dim, {1, c.hidden, s.hidden}, wanted);
+    layer.gate_up = loader.matrix(shapes[2]);
+    layer.down = loader.matrix(shapes[3]);
     return layer;
 }
 
@@ -222,7 +79,7 @@ std::unique_ptr<const Fusion> load_fusion(Loader& loader, const ModelFile& file,
     const auto spread = [](uint64_t n) { return Spread{1, uint32_t(n), padded(uint32_t(n))}; };
     const auto matrix = [&](const std::string& name) {
         const std::vector<uint64_t>& shape = file.tensors.at(prefix + name + ".weight").shape;
-        return loader.matrix(prefix + name + ".weight", spread(shape[0]), spread(shape[1]), STAP_F32);
+        return loader.matrix_as({prefix + name + ".weight", spread(shape[0]), spread(shape[1])}, STAP_F32);
     };
     const auto vector = [&](const std::string& name) {
         return loader.vector(prefix + name, padded(uint32_t(file.tensors.at(prefix + name).count())));
@@ -243,7 +100,7 @@ std::unique_ptr<const Fusion> load_fusion(Loader& loader, const ModelFile& file,
     fusion->state = matrix("state");
     if (inside > 0) {
         const Spread qkv = {3, inside, padded(inside)}, width = spread(shape.width);
-        fusion->compare_qkv = loader.matrix(prefix + "compare.qkv.weight", qkv, width, STAP_F32);
+        fusion->compare_qkv = loader.matrix_as({prefix + "compare.qkv.weight", qkv, width}, STAP_F32);
         fusion->compare_out = matrix("compare.out");
     }
     fusion->hidden = matrix("hidden");
@@ -283,13 +140,14 @@ std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
                             double(c.launches),   double(c.ordinal_heads),
                             double(c.evidence),   double(wanted)};
     model->fingerprint = hash_bytes(facts, sizeof facts, 0);
-    Loader loader(source, file, *model);
+    Loader loader(source, file, *model, wanted);
     load_embeddings(loader, *model);
-    for (uint32_t n = 0; n < c.layers; ++n) model->weights.layers.push_back(load_layer(loader, *model, n, wanted));
+    const std::vector<Shape> shapes = transformer_shapes(c, s);
+    loader.reserve(shapes);
+    for (uint32_t n = 0; n < c.layers; ++n)
+        model->weights.layers.push_back(load_layer(loader, *model, n, &shapes[size_t(n) * 4]));
     model->weights.norm = loader.vector("norm.weight", s.d);
-    const Spread indices = {1, c.vocabulary, s.vocabulary}, dim = {1, c.dim, s.d};
-    model->weights.head = c.tied_apps ? loader.tied_head(c.vocabulary, c.dim, indices, dim, wanted)
-                                      : loader.matrix("head.weight", indices, dim, wanted);
+    model->weights.head = c.tied_apps ? loader.tied_head(shapes.back()) : loader.matrix(shapes.back());
     if (c.evidence) model->weights.fusion = load_fusion(loader, file, "evidence.", c.evidence_head());
     if (c.launches) model->weights.launch = load_fusion(loader, file, "launch.", c.launch_head());
     model->time_turn = turns(c.time_base, c.head_dim());

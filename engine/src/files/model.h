@@ -24,22 +24,16 @@ struct Sizes {
     uint32_t widest() const { return std::max({d, attention, hidden}); }  // that a matrix takes
 };
 
-struct OwnedMatrix {
-    Matrix view;
-    Buffer<uint8_t> data;
-    Buffer<float> scale;
-};
-
 struct Layer {
     Buffer<float> attention_norm;    // (d)
-    OwnedMatrix qkv;                 // (3 * H * D, d): queries, keys, values
+    Matrix qkv;                      // (3 * H * D, d): queries, keys, values
     Buffer<float> key_before;        // (H * D) of the key before, in every key; or null
     Buffer<float> query_norm;        // (D), or null
     Buffer<float> key_norm;          // (D), or null
-    OwnedMatrix out;                 // (d, H * D)
+    Matrix out;                      // (d, H * D)
     Buffer<float> feedforward_norm;  // (d)
-    OwnedMatrix gate_up;             // (2 * hidden, d): gate, then up
-    OwnedMatrix down;                // (d, hidden)
+    Matrix gate_up;                  // (2 * hidden, d): gate, then up
+    Matrix down;                     // (d, hidden)
 };
 
 constexpr float kClip = 5;  // standard deviations: beyond what training saw, further makes no difference
@@ -55,19 +49,19 @@ struct Normal {
 struct Fusion {
     HeadShape shape;
     Normal statistic, moment;       // of (F), (M)
-    OwnedMatrix embed_moment;       // (d, M): into the transformer's input, if it reads that
-    OwnedMatrix gate;               // (F, S): how much each statistic counts now
+    Matrix embed_moment;            // (d, M): into the transformer's input, if it reads that
+    Matrix gate;                    // (F, S): how much each statistic counts now
     Buffer<float> gate_bias;        // (F)
-    OwnedMatrix statistics;         // (W, F)
+    Matrix statistics;              // (W, F)
     Buffer<float> statistics_bias;  // (W)
     Buffer<float> rank;             // (kRanks, W)
-    OwnedMatrix state;              // (W, S)
-    OwnedMatrix compare_qkv;        // (3 * H * D, W): attention of H heads among the candidates, if any
-    OwnedMatrix compare_out;        // (W, H * D)
-    OwnedMatrix hidden;             // (W, W)
+    Matrix state;                   // (W, S)
+    Matrix compare_qkv;             // (3 * H * D, W): attention of H heads among the candidates, if any
+    Matrix compare_out;             // (W, H * D)
+    Matrix hidden;                  // (W, W)
     Buffer<float> hidden_bias;      // (W)
-    OwnedMatrix out;                // (1, W)
-    OwnedMatrix unseen;             // (1, S): the logit of a first-ever app
+    Matrix out;                     // (1, W)
+    Matrix unseen;                  // (1, S): the logit of a first-ever app
     float unseen_bias;
     float blend_scale, logit_scale;  // of the blend's log probability, of the transformer's logit
 };
@@ -79,9 +73,10 @@ struct Weights {
     Buffer<float> hour;    // (2, d): for sin, for cos
     std::vector<Layer> layers;
     Buffer<float> norm;                    // (d)
-    OwnedMatrix head;                      // (V, d), of tied apps their vectors with the head's map multiplied in
+    Matrix head;                           // (V, d), of tied apps their vectors with the head's map multiplied in
     std::unique_ptr<const Fusion> fusion;  // of a model with evidence
     std::unique_ptr<const Fusion> launch;  // of one that is asked at a moment, too
+    std::vector<Buffer<uint8_t>> memory;   // of all matrices: the transformer's in one piece, in the order of use
 };
 
 struct Model {

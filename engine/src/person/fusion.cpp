@@ -25,9 +25,9 @@ void FusionState::score(const Kernels& kernels, const Evidence& evidence, const 
     evidence.moment(outlook, moment);
     if (d > 0) std::copy(hidden, hidden + d, state_.get());
     fusion_.moment.apply(moment, shape_.moments, state_.get() + d);
-    kernels.matmul(gate_.get(), kF, state_.get(), s_, 1, fusion_.gate.view, scratch);
-    kernels.matmul(shift_.get(), w_, state_.get(), s_, 1, fusion_.state.view, scratch);
-    kernels.matmul(out_.get(), kPad, state_.get(), s_, 1, fusion_.unseen.view, scratch);
+    kernels.matmul(gate_.get(), kF, state_.get(), s_, 1, fusion_.gate, scratch);
+    kernels.matmul(shift_.get(), w_, state_.get(), s_, 1, fusion_.state, scratch);
+    kernels.matmul(out_.get(), kPad, state_.get(), s_, 1, fusion_.unseen, scratch);
     const double unseen_score = double(out_[0]) + fusion_.unseen_bias;
     for (uint32_t i = 0; i < shape_.statistics; ++i) gate_[i] += fusion_.gate_bias[i];
     for (uint32_t i = 0; i < shape_.width; ++i) shift_[i] += fusion_.statistics_bias[i];
@@ -144,21 +144,21 @@ void FusionState::describe(const Evidence& evidence, const Outlook& outlook, uin
 // Their score_: gate . f + out . silu(hidden x + compare(x)), x = silu(statistics f + rank + state).
 void FusionState::weigh(const Kernels& kernels, uint32_t n, int16_t* scratch) {
     const uint32_t width = shape_.width;
-    kernels.matmul(first_.get(), w_, statistics_.get(), kF, n, fusion_.statistics.view, scratch);
+    kernels.matmul(first_.get(), w_, statistics_.get(), kF, n, fusion_.statistics, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         float* x = first_.get() + size_t(i) * w_;
         const float* of_rank = fusion_.rank.get() + size_t(ranks_[i]) * width;
         for (uint32_t k = 0; k < width; ++k) x[k] += shift_[k] + of_rank[k];
         kernels.silu_mul(x, ones_.get(), w_);
     }
-    kernels.matmul(second_.get(), w_, first_.get(), w_, n, fusion_.hidden.view, scratch);
+    kernels.matmul(second_.get(), w_, first_.get(), w_, n, fusion_.hidden, scratch);
     if (heads_) compare(kernels, n, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         float* x = second_.get() + size_t(i) * w_;
         for (uint32_t k = 0; k < width; ++k) x[k] += fusion_.hidden_bias[k];
         kernels.silu_mul(x, ones_.get(), w_);
     }
-    kernels.matmul(out_.get(), kPad, second_.get(), w_, n, fusion_.out.view, scratch);
+    kernels.matmul(out_.get(), kPad, second_.get(), w_, n, fusion_.out, scratch);
     for (uint32_t i = 0; i < n; ++i) {
         score_[i] = out_[size_t(i) * kPad];
         for (uint32_t k = 0; k < shape_.statistics; ++k)
@@ -169,7 +169,7 @@ void FusionState::weigh(const Kernels& kernels, uint32_t n, int16_t* scratch) {
 // second_ += out of attention from first_'s n candidates to the likeliest of them.
 void FusionState::compare(const Kernels& kernels, uint32_t n, int16_t* scratch) {
     const uint32_t m = std::min(n, kCompared);
-    Matrix query = fusion_.compare_qkv.view, key_value = query;  // its first rows, and the others
+    Matrix query = fusion_.compare_qkv, key_value = query;  // its first rows, and the others
     query.rows = inside_;
     key_value.rows = 2 * inside_;
     key_value.data = static_cast<const float*>(query.data) + size_t(inside_) * query.cols;
@@ -195,7 +195,7 @@ void FusionState::compare(const Kernels& kernels, uint32_t n, int16_t* scratch) 
             for (uint32_t k = 0; k < kCandidateHead; ++k) mixed[k] = mix_[k] * scale;
         }
     }
-    kernels.matmul(compared_.get(), w_, mixed_.get(), inside_, n, fusion_.compare_out.view, scratch);
+    kernels.matmul(compared_.get(), w_, mixed_.get(), inside_, n, fusion_.compare_out, scratch);
     for (size_t k = 0; k < size_t(n) * w_; ++k) second_[k] += compared_[k];
 }
 

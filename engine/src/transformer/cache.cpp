@@ -1,9 +1,5 @@
 #include "transformer/cache.h"
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include <algorithm>
 #include <cstring>
 
@@ -40,19 +36,12 @@ std::unique_ptr<Block> Pool::take() {
 }
 
 void Pool::add_slab() {
-    constexpr size_t kHugePage = size_t(2) << 20, kSlab = size_t(8) << 20, kSmall = size_t(256) << 10;
-    const bool large = layout.bytes >= kSmall;
-    const size_t count = large ? std::max<size_t>(1, kSlab / layout.bytes) : 1, unit = large ? kHugePage : kAlign;
-    const size_t size = (count * layout.bytes + unit - 1) / unit * unit;
+    constexpr size_t kSlab = size_t(8) << 20, kSmall = size_t(256) << 10;
+    const size_t count = layout.bytes < kSmall ? 1 : std::max<size_t>(1, kSlab / layout.bytes);
     slabs.reserve(slabs.size() + 1);
-    void* memory = std::aligned_alloc(unit, size);
-    if (!memory) throw std::bad_alloc();
-#if defined(__linux__)
-    if (large) madvise(memory, size, MADV_HUGEPAGE);  // a wish: when it is refused, nothing changes but speed
-#endif
-    slabs.emplace_back(static_cast<uint8_t*>(memory));
+    slabs.push_back(slab_new(count * layout.bytes));
     unused = count;
-    bytes += size;
+    bytes += slab_size(count * layout.bytes);
 }
 
 void Cache::reserve(uint32_t events, Pool& pool) {

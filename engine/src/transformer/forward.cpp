@@ -37,7 +37,7 @@ struct Pass {
     void add_moment(const Fusion& fusion, const float* moment, float* x) {
         float values[padded(kMomentValues)] = {};
         fusion.moment.apply(moment, fusion.shape.moments, values);
-        kernels.matmul(state.normed.get(), sizes.d, values, padded(kMomentValues), 1, fusion.embed_moment.view,
+        kernels.matmul(state.normed.get(), sizes.d, values, padded(kMomentValues), 1, fusion.embed_moment,
                        state.whole.get());
         for (uint32_t k = 0; k < sizes.d; ++k) x[k] += state.normed[k];
     }
@@ -166,12 +166,12 @@ struct Pass {
     }
 
     // out (n, rows) = y w^T.
-    void multiply(Buffer<float>& out, const float* y, size_t ldy, const OwnedMatrix& w) {
-        kernels.matmul(out.get(), w.view.rows, y, ldy, n, w.view, state.whole.get());
+    void multiply(Buffer<float>& out, const float* y, size_t ldy, const Matrix& w) {
+        kernels.matmul(out.get(), w.rows, y, ldy, n, w, state.whole.get());
     }
 
     // x += y w^T.
-    void add_product(const float* y, size_t ldy, const OwnedMatrix& w) {
+    void add_product(const float* y, size_t ldy, const Matrix& w) {
         multiply(state.normed, y, ldy, w);
         for (size_t k = 0; k < size_t(n) * sizes.d; ++k) state.x[k] += state.normed[k];
     }
@@ -222,7 +222,7 @@ void forward_head(const Model& model, const Kernels& kernels, RunState& state, u
     float* x = state.hidden.get();
     kernels.rms_norm(x, state.x.get() + size_t(row) * model.sizes.d, model.weights.norm.get(), model.config.dim,
                      model.sizes.d, float(model.config.norm_eps));
-    kernels.matmul(state.logits.get(), model.sizes.vocabulary, x, model.sizes.d, 1, model.weights.head.view,
+    kernels.matmul(state.logits.get(), model.sizes.vocabulary, x, model.sizes.d, 1, model.weights.head,
                    state.whole.get());
 }
 

@@ -72,38 +72,42 @@ void matmul_floats(float* y, size_t ldy, const float* x, size_t ldx, uint32_t n,
     }
 }
 
+// R rows of w, each `apart` rows from the one before: read in R places at once, memory is a tenth to a half faster.
 template <int R, int C>
 inline void tile_i8(float* y, size_t ldy, const int16_t* x, const float* scales, const int8_t* w,
-                    const float* row_scales, uint32_t cols) {
+                    const float* row_scales, uint32_t cols, uint32_t apart) {
+    const size_t stride = size_t(apart) * cols;
     I sums[R][C];
     for (int r = 0; r < R; ++r)
         for (int c = 0; c < C; ++c) sums[r][c] = I::zero();
     for (uint32_t i = 0; i < cols; i += 32)
         for (int r = 0; r < R; ++r)
-            for (int c = 0; c < C; ++c)
-                sums[r][c] = I::dot(sums[r][c], w + size_t(r) * cols + i, x + size_t(c) * cols + i);
+            for (int c = 0; c < C; ++c) sums[r][c] = I::dot(sums[r][c], w + r * stride + i, x + size_t(c) * cols + i);
     for (int r = 0; r < R; ++r)
-        for (int c = 0; c < C; ++c) y[c * ldy + r] = float(I::sum(sums[r][c])) * (scales[c] * row_scales[r]);
+        for (int c = 0; c < C; ++c)
+            y[c * ldy + size_t(r) * apart] = float(I::sum(sums[r][c])) * (scales[c] * row_scales[size_t(r) * apart]);
 }
 
 void matmul_i8(float* y, size_t ldy, const float* x, size_t ldx, uint32_t n, const Matrix& m, int16_t* scratch) {
     const int8_t* w = static_cast<const int8_t*>(m.data);
-    constexpr uint32_t kMost = 64;
+    constexpr uint32_t kMost = 64, kRows = 4;
+    const bool large = size_t(m.rows) * m.cols >= 32768;  // a smaller one lies in the first cache, and as well in a row
+    const uint32_t apart = large ? m.rows / kRows : 1, step = large ? 1 : kRows;
     float scales[kMost];
     for (uint32_t first = 0; first < n; first += kMost) {
         const uint32_t count = n - first < kMost ? n - first : kMost;
         int16_t* whole = scratch + size_t(first) * m.cols;
         for (uint32_t i = 0; i < count; ++i)
             scales[i] = to_int16(whole + size_t(i) * m.cols, x + (first + i) * ldx, m.cols, int16_most(m.cols));
-        for (uint32_t row = 0; row < m.rows; row += 4) {
+        for (uint32_t tile = 0, row = 0; tile < m.rows / kRows; ++tile, row += step) {
             const int8_t* rows = w + size_t(row) * m.cols;
             uint32_t i = 0;
             for (; i + 2 <= count; i += 2)
-                tile_i8<4, 2>(y + (first + i) * ldy + row, ldy, whole + size_t(i) * m.cols, scales + i, rows,
-                              m.scale + row, m.cols);
+                tile_i8<kRows, 2>(y + (first + i) * ldy + row, ldy, whole + size_t(i) * m.cols, scales + i, rows,
+                                  m.scale + row, m.cols, apart);
             for (; i < count; ++i)
-                tile_i8<4, 1>(y + (first + i) * ldy + row, ldy, whole + size_t(i) * m.cols, scales + i, rows,
-                              m.scale + row, m.cols);
+                tile_i8<kRows, 1>(y + (first + i) * ldy + row, ldy, whole + size_t(i) * m.cols, scales + i, rows,
+                                  m.scale + row, m.cols, apart);
         }
     }
 }
@@ -171,7 +175,7 @@ void score_i8_rows(float* scores, const Query& query, const int8_t* key, const f
         I sums[kWidth];
 #pragma GCC unroll 16
         for (int e = 0; e < kWidth; ++e) {
-            F::prefetch(key + size_t(e) * size + 4096);
+            F::prefetch(key + size_t(e) * size + 2048);
             sums[e] = I::zero();
             for (uint32_t i = 0; i < size; i += 32) sums[e] = I::dot(sums[e], key + size_t(e) * size + i, whole + i);
         }
@@ -210,7 +214,7 @@ inline void mix_slice(float* out, float keep, const float* weights, const T* val
     F sums[kParts];
     for (int i = 0; i < kParts; ++i) sums[i] = F::load(out + i * kWidth) * F::set(keep);
     const auto add = [&](float weight, const T* row) {
-        F::prefetch(row + 4096 / sizeof(T));
+        F::prefetch(row + 2048 / sizeof(T));
         const F factor = F::set(weight);
         for (int i = 0; i < kParts; ++i) sums[i] = F::fma(factor, F::load(row + i * kWidth), sums[i]);
     };

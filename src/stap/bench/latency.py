@@ -1,13 +1,15 @@
 """`stap bench latency`: observe + rank at the paper's sizes, beside the paper's engine, PyTorch and onnxruntime.
 
-Every timing is CPU time of the one thread that works, so that a busy machine changes it little; weights are random.
-The engine goes through all 10,000 events. Its peers are slow, so each is timed at 600 of those events, evenly spaced,
-with a cache of the length it has there and after one call to warm up; in turn, so that all see the same machine. Needs
-the extras train and onnx.
+Every timing is CPU time of the one thread that works, so that a busy machine changes it little; weights are random. The
+engine goes through all 10,000 events. At 600 of them, evenly spaced, it waits for its peers, which are timed there in
+turn, each with a cache of the length it has there: so all see the same machine, and all are compared at these events.
+What comes right after others' work is slower, since they have emptied the processor's caches: a peer's first call, the
+engine's events between two such places and the first reading of the bound warm up. Needs the extras train and onnx.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -63,30 +65,34 @@ def run() -> dict[str, Any]:
 
 
 def _beside_peers(path: Path, model: EngineModel, config: ModelConfig, history: list[Event]) -> list[Figure]:
-    predictor = model.predictor()
-    helped = Timed(predictor, history[:EVENTS], HELP_EVERY)
-    unhelped = Timed(model.predictor(), history[:EVENTS])
     step, half = np.arange(EVENTS), config.context // 2
     held = np.where(step < half, step, half + step % half) + 1  # events in ISWI's predicting cache, at every step
-    _draw(helped.cpu, held, FIGURE)
     marks = np.linspace(EVENTS // SAMPLES, EVENTS - 1, SAMPLES).astype(int)
-    size = model.weight_bytes + held[marks] * 2 * config.layers * (config.dim + 4 * config.heads)  # with the scales
-    bound, peers = [], Peers(path, history, config.context)
-    times: list[tuple[float, ...]] = []
+    size = _weights_read(config) + held[marks] * 2 * config.layers * (config.dim + 4 * config.heads)  # with the scales
+    predictor, peers = model.predictor(), Peers(path, history, config.context)
+    load, done = os.getloadavg()[0], 0
+    stretches, times, bound = [], [], []
     for mark, read in zip(marks.tolist(), size.tolist(), strict=True):
-        past = int(held[mark]) - 1
+        stretches.append(Timed(predictor, history[done : mark + 1], help_every=mark + 1 - done))
+        past, done = int(held[mark]) - 1, mark + 1
         times.append((peers.time_scalar(mark), peers.time_torch(past), peers.time_onnx(past)))
         bound.append(1e3 * read / _engine.read_bandwidth(read))
+    cpu, wall = (np.concatenate([getattr(one, clock) for one in stretches]) for clock in ("cpu", "wall"))
+    _draw(cpu, held, FIGURE)
+    unhelped = Timed(model.predictor(), history[:EVENTS])
 
+    own, least = _quantiles(cpu[marks]), _quantiles(np.array(bound))
     figures = [
-        *_rows("engine, int8", helped.cpu),
-        *_rows("engine, wall clock", helped.wall),
-        Figure("passive cache, between rankings", helped.idle, "ms an event"),
+        *_rows("engine, int8", cpu[marks])[:2],
+        *_rows("engine, wall clock", wall[marks])[:2],
+        Figure(f"engine, largest of {EVENTS:,}", float(cpu.max()), "ms"),
+        Figure("passive cache, between rankings", float(np.mean([one.idle for one in stretches])), "ms an event"),
         *_rows("engine, nobody calls catch_up", unhelped.cpu),
-        Figure("the engine was timed at", EVENTS, "events"),
-        Figure("its peers at", SAMPLES, "of them"),
+        Figure("events compared", SAMPLES, f"of {EVENTS:,}"),
+        Figure("load of the machine before", load, f"of {os.cpu_count()} processors"),
+        Figure("load of the machine after", os.getloadavg()[0], f"of {os.cpu_count()} processors"),
+        Figure("wall clock / CPU time of the engine", float(wall.sum() / cpu.sum()), "x"),
     ]
-    own, least = _quantiles(helped.cpu), _quantiles(np.array(bound))
     for (name, slower), its in zip(PEERS.items(), np.array(times).T, strict=True):
         figures += _rows(name, its)[:2]
         for quantile in ("p50", "p99"):
@@ -99,11 +105,17 @@ def _beside_peers(path: Path, model: EngineModel, config: ModelConfig, history: 
     _, _, grown = alone(SETUP, FILL, str(path))
     return [
         *figures,
-        Figure("read bandwidth, buffer of the same size", float(size[-1] / bound[-1] / 1e6), "GB/s"),
+        Figure("read bandwidth, buffer of the same size", float(np.median(size / np.array(bound)) / 1e6), "GB/s"),
         Figure("read bandwidth, 256 MB", _engine.read_bandwidth(256 << 20) / 1e9, "GB/s"),
         Figure.at_most("memory of a full session and the weights, counted", counted, "MB", MOST_MB),
         Figure.at_most("the same, as the process grows at its peak", grown, "MB", MOST_MB),
     ]
+
+
+def _weights_read(config: ModelConfig) -> int:
+    """Bytes of int8 weights that an event reads, with a scale a row: of tables only a few rows, not counted here."""
+    d, hidden, vocabulary = config.dim, config.hidden, config.vocabulary
+    return config.layers * (4 * d * d + 3 * d * hidden + 4 * (5 * d + 2 * hidden)) + vocabulary * (d + 4)
 
 
 def _quantiles(milliseconds: Floats) -> dict[str, float]:

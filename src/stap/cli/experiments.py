@@ -185,6 +185,25 @@ def vocabulary(
     _carry_out(load("stap.studies.vocabulary").Vocabulary(scale, people, own), out, jobs)
 
 
+@study.command("deployment")
+def deployment(
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    model: Model = None,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+) -> None:
+    """What a prediction costs while a life goes on: the paper's engine and ours, and what the strategies trade.
+
+    Example: `stap study deployment --log phones=phones.parquet --model pure --out results/deployment`
+    """
+    people = _people("deployment", lsapp, tsinghua, log)
+    own = model_file(model)
+    _carry_out(load("stap.studies.deployment").Deployment(scale, people, own), out, jobs)
+
+
 @study.command("all")
 def everything(
     out: Out,

@@ -7,6 +7,7 @@ from pathlib import Path
 from stap.studies.ablation import Ablation
 from stap.studies.context import Context
 from stap.studies.data import Data
+from stap.studies.deployment import Deployment
 from stap.studies.dynamics import Dynamics
 from stap.studies.experiment import Experiment, Scale
 from stap.studies.performance import Performance
@@ -26,6 +27,7 @@ def plan(scale: Scale, people: tuple[NamedPeople, ...], synthetic: int, model: P
         Phi(scale, people, model),
         Timespan(scale, people, model),
         Vocabulary(scale, people, model),
+        Deployment(scale, people, model),
         Performance(scale, (*people, *made(synthetic))),
         Ablation(scale, people[:2]),
         Context(scale, (*people, *made(synthetic, LONG)), model),
