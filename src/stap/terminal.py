@@ -45,6 +45,11 @@ def note(text: str) -> None:
         say(text, err)
 
 
+def hush() -> None:
+    """No word and no bar from here on: a worker's would fall between those of the process that a person watches."""
+    out.quiet = err.quiet = True
+
+
 def prepare() -> None:
     """What a terminal cannot encode is spelled out, so that no letter and no bar ends a command."""
     codecs.register_error("stap", _spelled)

@@ -11,7 +11,20 @@ import typer
 
 from stap import __version__, registry, terminal
 from stap.cli import tables
-from stap.cli.options import Json, Logs, Model, Names, NoNotifications, Ranker, Reader, load, reads_logs, write_json
+from stap.cli.options import (
+    Cluster,
+    Jobs,
+    Json,
+    Logs,
+    Model,
+    Names,
+    NoNotifications,
+    Ranker,
+    Reader,
+    load,
+    reads_logs,
+    write_json,
+)
 from stap.errors import BadInput
 from stap.events import Corpus
 from stap.notices import Notice
@@ -36,7 +49,6 @@ Runs = Annotated[list[Path] | None, typer.Option("--runs", metavar="RUN", help="
 Others = Annotated[
     list[str] | None, typer.Option("--zero-shot", metavar="LOG", help="Other people, for --model; may be repeated.")
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="At the same time.")]
 
 study = typer.Typer(no_args_is_help=True, help="Measure accuracy: who predicts whom how well, and what it depends on.")
 
@@ -177,12 +189,12 @@ Size = Annotated[
 
 
 @study.command("theory")
-def theory(out: Out, scale: Size = "here", jobs: Jobs = 1) -> None:
+def theory(out: Out, scale: Size = "here", jobs: Jobs = 1, cluster: Cluster = None) -> None:
     """Proposition 1 computed exactly: does who does not know phi come to predict like who does, and how soon?
 
     Example: `stap study theory --out results/theory --scale toy`
     """
-    _carry_out(Theory(scale), out, jobs)
+    _carry_out(Theory(scale), out, jobs, cluster)
 
 
 LSApp = Annotated[list[str] | None, typer.Option("--lsapp", metavar="FILE", help="The paper's data set, lsapp.tsv.gz.")]
@@ -196,13 +208,20 @@ Named = Annotated[
 
 @study.command("data")
 def data_(
-    out: Out, lsapp: LSApp = None, tsinghua: Tsinghua = None, log: Named = None, scale: Size = "here", jobs: Jobs = 1
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """The data sets: users, apps, coverage of the vocabulary, and MFU and MRU beside the published rows.
 
     Example: `stap study data --log phones=phones.parquet --out results/data`
     """
-    _carry_out(Data(scale, tuple(populations(lsapp or [], tsinghua or [], log or [], "data"))), out, jobs)
+    people = tuple(populations(lsapp or [], tsinghua or [], log or [], "data"))
+    _carry_out(Data(scale, people), out, jobs, cluster)
 
 
 @study.command("phi")
@@ -214,17 +233,18 @@ def phi(
     model: Model = None,
     scale: Size = "here",
     jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """The same model and people under many draws of phi: how much of a figure is the luck of the draw?
 
     Example: `stap study phi --log phones=phones.parquet --model runs/a --out results/phi`
     """
     people = tuple(populations(lsapp or [], tsinghua or [], log or [], "phi"))
-    _carry_out(Phi(scale, people, model_file(model) if model else shipped()), out, jobs)
+    _carry_out(Phi(scale, people, model_file(model) if model else shipped()), out, jobs, cluster)
 
 
-def _carry_out(experiment: Experiment, folder: Path, processes: int) -> None:
-    for table in carry_out(experiment, folder, processes).tables:
+def _carry_out(experiment: Experiment, folder: Path, processes: int, cluster: str | None = None) -> None:
+    for table in carry_out(experiment, folder, processes, cluster).tables:
         terminal.out.print(table)
     terminal.say(f"wrote {folder / 'result.json'}, result.md, figure.png, figure.svg")
 

@@ -35,6 +35,15 @@ Model = Annotated[
         "--model", metavar="FILE|RUN", help="A model, or a run's folder: what `stap` predicts with instead of its own."
     ),
 ]
+Jobs = Annotated[int, typer.Option(min=1, help="At the same time, each a process of this machine.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="On a Ray cluster instead: auto, HOST:PORT or ray://HOST:PORT; needs `pip install 'stap[cluster]'`.",
+    ),
+]
 Fold = Annotated[str | None, typer.Option("--fold", metavar="K/N", help="Hold out the K-th of N parts of the users.")]
 Always = Annotated[
     list[str] | None,
