@@ -5,6 +5,7 @@ Nothing else of Ray is started: no dashboard, no telemetry, and 80 MB for its ob
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -16,9 +17,14 @@ from typing import Any
 
 import pytest
 from test_jobs import begun, diary, die_at_first, refuse, slow, square
+from train.made import log_file
 
+from stap import fleet, sources
 from stap.errors import BadInput
 from stap.jobs import Hands, each
+from stap.studies.data import Data
+from stap.studies.experiment import carry_out
+from stap.studies.populations import NamedPeople
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of Ray's own making
 NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20, "node_ip_address": "127.0.0.2"}
@@ -72,6 +78,23 @@ def test_a_killed_worker_costs_only_its_job(cluster: Any, tmp_path: Path, capfd:
     assert dict(each(work, Hands(cluster=cluster.address))) == {0: "slow", 1: "killed", 2: "third"}
     assert begun(tmp_path) == {"slow": 1, "killed": 2, "third": 1}
     assert not capfd.readouterr().out  # what Ray says of it is no result
+
+
+def test_a_study_and_an_evaluation_are_those_of_one_process(cluster: Any, tmp_path: Path) -> None:
+    """Paths are as on this machine, from where the command was given: all nodes see the same files."""
+    log = log_file(tmp_path)
+    found = []
+    with pytest.MonkeyPatch.context() as there:
+        there.chdir(tmp_path)
+        for name, cluster_address in (("one", None), ("many", cluster.address)):
+            study = Data("toy", (NamedPeople("a", (log.name,)), NamedPeople("b", (log.name,))))
+            carry_out(study, Path(name), cluster=cluster_address)
+            result = json.loads(Path(name, "result.json").read_text())
+            question = fleet.Question(("mfu", "stap"), "stream")
+            shards = fleet.filed(log.name, sources.Options(), launches=False)
+            scored, _ = fleet.evaluate(shards, question, Hands(cluster=cluster_address))
+            found.append((result["people"], scored.result("stream", question.terms)))
+    assert json.dumps(found[0]) == json.dumps(found[1])
 
 
 def test_a_killed_node_costs_only_its_job(cluster: Any, tmp_path: Path) -> None:

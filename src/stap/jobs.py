@@ -27,6 +27,10 @@ from stap.errors import BadInput, extra, first_line
 TRIES = 3  # of a job whose worker is killed
 AHEAD = 2  # jobs that are handed out for every one being done, so that nobody waits for the next
 KNOCKING = 10.0  # seconds until a cluster answers
+RAY = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # whom we work for is nobody's business
+    "RAY_gcs_server_port_wait_time_s": "1",  # a cluster that is gone is not waited for: one attempt, of 40 seconds
+}
 
 T = TypeVar("T")
 Job = Callable[[], T]
@@ -105,7 +109,8 @@ def _processes(count: int) -> Iterator[_Crew]:
 @contextmanager
 def _cluster(address: str) -> Iterator[_Crew]:
     """Ray gives jobs to nodes, and again where one dies."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # whom we work for is nobody's business
+    for setting, value in RAY.items():
+        os.environ.setdefault(setting, value)
     ray = extra("ray")
 
     def result(done: Future[Any]) -> Any:

@@ -40,7 +40,7 @@ from stap.studies.populations import populations
 from stap.studies.theory import Theory
 from stap.weights import model_file, shipped
 
-BENCHES = ("import", "windows", "stream", "training", "muon", "latency", "shipped")
+BENCHES = ("import", "windows", "stream", "fleet", "training", "muon", "latency", "shipped")
 
 Trained = Annotated[
     list[str] | None, typer.Option("--data", metavar="LOG", help="What the runs were trained on; may be repeated.")
