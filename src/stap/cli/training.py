@@ -67,8 +67,12 @@ def train(
     settings = presets.settle(out, begin, preset, config, without, given | {"always": usage.names(always)})
     run = load("stap.train.run")
     launches = settings.model.launches > 0
-    people = read.launches(data) if launches else read.people(data)
-    run.train(people, settings, out, ", ".join(data), begin, _view(view, people, read, launches))
+
+    def people() -> tuple[Corpus, Corpus | None]:
+        everybody = read.launches(data) if launches else read.people(data)
+        return everybody, _view(view, everybody, read, launches)
+
+    run.train(people, settings, out, ", ".join(data), begin)
 
 
 @reads_logs
