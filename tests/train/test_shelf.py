@@ -56,7 +56,7 @@ def test_a_task_of_mapped_people_has_the_same_batches(tmp_path: Path) -> None:
     shelf.save(split(PEOPLE, TINY, "log"), tmp_path)
     tasks_ = [tasks.make(people, TINY, "log") for people in (split(PEOPLE, TINY, "log"), shelf.load(tmp_path))]
     epochs = [task.epoch(1, 0) for task in tasks_]
-    assert len(epochs[0]) == len(epochs[1]) > 1
+    assert len(epochs[0]) == len(epochs[1]) > 0
     for step in range(len(epochs[0])):
         for ours, its in zip(*(epoch.tensors(epoch.batch(step)) for epoch in epochs), strict=True):
             torch.testing.assert_close(ours, its, rtol=0, atol=0)
