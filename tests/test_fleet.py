@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,13 @@ def test_other_logs_go_to_the_processes_from_memory(tmp_path: Path) -> None:
     usage.save(table(), path)
     said = [call("evaluate", str(path), "--predictors", "mfu", "--jobs", jobs).stdout for jobs in "12"]
     assert said[0] == said[1]
+
+
+def test_a_pipe_is_left_for_whoever_reads_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert shards(pipe) is None  # and does not wait for a writer
+    assert shards(tmp_path) is None
 
 
 def test_tallies_are_all_that_a_metric_needs() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -57,6 +59,23 @@ def slow(folder: Path, others: int = 1, name: str = "slow") -> str:
     while begun(folder).get("killed", 0) < others:
         time.sleep(0.01)
     return name
+
+
+def sit(folder: Path, name: str) -> None:
+    diary(folder, name)
+    time.sleep(300)
+
+
+ORPHANS = """
+from functools import partial
+from pathlib import Path
+import sys
+sys.path.insert(0, sys.argv[2])
+from stap.jobs import Hands, each
+from test_jobs import sit
+if __name__ == "__main__":
+    list(each([partial(sit, Path(sys.argv[1]), name) for name in "ab"], Hands(2)))
+"""
 
 
 def heard() -> tuple[bool, bool]:
@@ -115,3 +134,29 @@ def test_a_refusal_is_the_same_in_another_process() -> None:
 def test_workers_say_nothing_of_their_own() -> None:
     assert dict(each([heard, heard], TWO)) == {0: (True, True), 1: (True, True)}
     assert heard() == (False, False)
+
+
+def test_workers_end_when_who_asked_is_killed(tmp_path: Path) -> None:
+    """Otherwise whoever begins the work again would meet them at it."""
+    script, work = tmp_path / "script.py", tmp_path / "work"
+    script.write_text(ORPHANS)
+    work.mkdir()
+    parent = subprocess.Popen([sys.executable, script, work, Path(__file__).parent])
+    end = time.monotonic() + 60
+    while len(begun(work)) < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    workers = [Path("/proc", path.read_text().strip()) for path in work.iterdir()]
+    assert len(workers) == 2
+    parent.kill()
+    parent.wait()
+    while any(map(_lives, workers)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(map(_lives, workers))
+
+
+def _lives(process: Path) -> bool:
+    """And is no ghost that nobody has buried yet."""
+    try:
+        return (process / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

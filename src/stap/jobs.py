@@ -16,9 +16,9 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
-from threading import local
+from threading import Thread, local
 from typing import Any, NamedTuple, TypeVar
 
 from stap import terminal
@@ -87,7 +87,7 @@ def _processes(count: int) -> Iterator[_Crew]:
     def do(job: Job[T]) -> T:
         for _ in range(TRIES):
             if getattr(own, "pool", None) is None:
-                own.pool = ProcessPoolExecutor(1, get_context("spawn"), terminal.hush)
+                own.pool = ProcessPoolExecutor(1, get_context("spawn"), _settle_in)
                 pools.append(own.pool)
             try:
                 result: T = own.pool.submit(job).result()
@@ -104,6 +104,17 @@ def _processes(count: int) -> Iterator[_Crew]:
         threads.shutdown(cancel_futures=True)
         for pool in pools:
             pool.shutdown()
+
+
+def _settle_in() -> None:
+    """A new process: it says nothing, and does not outlive the one it works for."""
+    terminal.hush()
+    Thread(target=_leave_with, args=(parent_process(),), daemon=True).start()
+
+
+def _leave_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from stap.sources.formats.plain import PARQUET, unheard
 from stap.sources.reading.base import Rows
 from stap.usage import LAUNCHES, SCHEMA
 
-USAGES = 20_000  # of a shard at least: some hundred people with short logs, one with a long one
+USAGES = 10_000  # of a shard at least: some hundred people with short logs, or one with a long one
 _LOOK = 1 << 20  # rows whose users are looked at at once
 
 
@@ -22,6 +22,8 @@ def shards(path: Path) -> list[Rows] | None:
 
     That is any other log than a usage table as Parquet, and one whose people are not in order, each in one place.
     """
+    if not path.is_file():  # a pipe can be read only once
+        return None
     try:
         with open(path, "rb") as file:
             if file.read(len(PARQUET)) != PARQUET:
