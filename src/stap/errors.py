@@ -9,6 +9,7 @@ from unicodedata import category
 HARMFUL = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control and format characters, halves of pairs, line separators
 JOINERS = "\u200c\u200d"  # format characters that words and emoji are made with
 SHOWN = 60  # characters of a value that a line has room for
+EXTRAS = {"torch": "train", "lightgbm": "train", "onnx": "onnx", "onnxruntime": "onnx", "ray": "cluster"}
 
 
 class BadInput(Exception):  # noqa: N818 - it names what is bad; every error is an error
@@ -18,6 +19,10 @@ class BadInput(Exception):  # noqa: N818 - it names what is bad; every error is 
         place = where if row is None else f"{where}, row {row}"
         super().__init__(harmless(f"{place}: {why}; {remedy}"))
         self.where, self.why, self.remedy, self.row = where, why, remedy, row
+
+    def __reduce__(self) -> tuple[type[BadInput], tuple[str, str, str, int | None]]:
+        """From one process to another."""
+        return BadInput, (self.where, self.why, self.remedy, self.row)
 
 
 def harmless(text: str) -> str:
@@ -45,11 +50,10 @@ def short(value: object) -> str:
 
 
 def extra(module: str) -> Any:
-    """Import one of our modules that needs torch or LightGBM, or say how to get it."""
+    """Import what an extra brings, or one of our modules that needs it; or say how to get it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "onnx", "onnxruntime", "lightgbm"):
+        if error.name not in EXTRAS:
             raise
-        package = "onnx" if error.name.startswith("onnx") else "train"
-        raise BadInput("stap", f"{error.name} is not installed", f"pip install 'stap[{package}]'") from None
+        raise BadInput("stap", f"{error.name} is not installed", f"pip install 'stap[{EXTRAS[error.name]}]'") from None

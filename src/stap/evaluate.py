@@ -16,9 +16,10 @@ import numpy as np
 
 from stap.errors import BadInput
 from stap.events import AT_ONCE, OPEN, UNKNOWN, WHENEVER, Bools, Corpus, Event, Ints, Longs, Moment, Ranking
-from stap.metrics import DEEPEST, MISS, by_user, intervals, summary
+from stap.metrics import DEEPEST, MISS, tally, tally_users
 from stap.notices import Notice, interleaved
 from stap.predictors.base import Maker, Predictor, TakesNotices, Trained, fresh
+from stap.tally import Tally
 from stap.terminal import Tick, quiet
 from stap.windows import CONTEXT, VOCABULARY, Windows, cut, filter_users
 
@@ -67,6 +68,13 @@ class Ranks:
     user: Longs  # (n,) index into users
     opened: Bools  # (n,) the position is just after an open; otherwise just after a close
     rank: Ints  # (n,) from 1; MISS where the label was not listed
+
+    def tally(self, protocol: str) -> Tally:
+        """stream scores a usage once, after its close; paper scores every event, as the paper does."""
+        scored = ~self.opened if protocol == "stream" else np.ones(len(self.rank), bool)
+        kinds = {"open": self.opened, "close": ~self.opened}
+        counts = tally_users(self.rank[scored], self.user[scored], len(self.users))
+        return Tally(self.users, counts, {kind: tally(self.rank[which]) for kind, which in kinds.items()})
 
 
 def stream(corpus: Corpus, make: Maker, tick: Tick = quiet) -> Ranks:
@@ -126,6 +134,19 @@ class LaunchRanks:
     home: Longs  # (n,) from a home screen: 1, 0 or UNKNOWN
     notifications: int = 0  # given to the predictor on the way
 
+    def tally(self) -> Tally:
+        """By what came before; nobody can tell of a home screen where the log shows none."""
+        home = {"home": self.home == 1, "resumed": self.same & (self.home == 0)}
+        tells = bool((self.home != UNKNOWN).any())
+        scopes = {
+            "pause": tally(self.rank[self.paused]),
+            "at_once": tally(self.rank[~self.paused]),
+            **{scope: tally(self.rank[which]) if tells else None for scope, which in home.items()},
+            "foreseen": tally(self.foreseen),
+        }
+        counts = tally_users(self.rank, self.user, len(self.users))
+        return Tally(self.users, counts, scopes, {"notifications": self.notifications})
+
 
 def launch(corpus: Corpus, make: Maker, tick: Tick = quiet, posted: Posted = NONE) -> LaunchRanks:
     """A launcher's protocol: asked when somebody looks at the screen; the current app is among the candidates."""
@@ -180,35 +201,63 @@ def _collect(corpus: Corpus, pieces: Iterator[tuple[int, list[int]]]) -> Ranks:
 
 
 def report(ranks: Ranks, protocol: str) -> dict[str, Any]:
-    """One predictor's entry of the JSON: pooled, interval, both kinds of position, and every user.
-
-    stream scores a usage once, after its close; paper scores every event, as the paper does.
-    """
-    scored = ~ranks.opened if protocol == "stream" else np.ones(len(ranks.rank), bool)
-    rank, user = ranks.rank[scored], ranks.user[scored]
-    return {
-        "pooled": summary(rank),
-        "interval": intervals(rank, user),
-        "open": summary(ranks.rank[ranks.opened]),
-        "close": summary(ranks.rank[~ranks.opened]),
-        "users": {ranks.users[number]: scores for number, scores in by_user(rank, user).items()},
-    }
+    """One predictor's entry of the JSON."""
+    return ranks.tally(protocol).report()
 
 
 def report_launches(ranks: LaunchRanks) -> dict[str, Any]:
-    """One predictor's entry of the JSON; None where the log cannot tell whether a home screen came before."""
-    tells = bool((ranks.home != UNKNOWN).any())
-    return {
-        "pooled": summary(ranks.rank),
-        "interval": intervals(ranks.rank, ranks.user),
-        "pause": summary(ranks.rank[ranks.paused]),
-        "at_once": summary(ranks.rank[~ranks.paused]),
-        "home": summary(ranks.rank[ranks.home == 1]) if tells else None,
-        "resumed": summary(ranks.rank[ranks.same & (ranks.home == 0)]) if tells else None,
-        "foreseen": summary(ranks.foreseen),
-        "notifications": ranks.notifications,
-        "users": {ranks.users[number]: scores for number, scores in by_user(ranks.rank, ranks.user).items()},
-    }
+    """The same of launches."""
+    return ranks.tally().report()
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What the predictors did on some people; results of different people add up."""
+
+    tallies: Mapping[str, Tally]
+    users: int
+    left_out: Sequence[str]  # users with more apps than the paper protocol has room for
+
+    @classmethod
+    def joined(cls, parts: Sequence[Scored]) -> Scored:
+        """Of all people of these parts, in their order."""
+        tallies = {name: Tally.joined([part.tallies[name] for part in parts]) for name in parts[0].tallies}
+        return cls(tallies, sum(part.users for part in parts), [user for part in parts for user in part.left_out])
+
+    def result(self, protocol: str, terms: Terms) -> dict[str, Any]:
+        """The JSON of `stap evaluate`."""
+        if not all(map(len, self.tallies.values())):
+            limit = f" and at most {terms.vocabulary} apps" if protocol == "paper" else ""
+            unit = "launches" if protocol == "launch" else "usages"
+            raise BadInput("log", f"nothing to score: no user has two {unit}{limit}", "use a longer log")
+        return {
+            "protocol": protocol,
+            "context": terms.context if protocol == "paper" else None,
+            "vocabulary": terms.vocabulary if protocol == "paper" else None,
+            "users left out": list(self.left_out),
+            "predictors": {name: tally.report() for name, tally in self.tallies.items()},
+        }
+
+
+def score(
+    corpus: Corpus,
+    makers: Mapping[str, Maker],
+    protocol: str,
+    terms: Terms,
+    tick: Tick = quiet,
+    posted: Posted = NONE,
+) -> Scored:
+    """Every predictor on the same positions."""
+
+    def ranked(maker: Maker) -> Tally:
+        if protocol == "launch":
+            return launch(corpus, maker, tick, posted).tally()
+        ranks = stream(corpus, maker, tick) if protocol == "stream" else paper(corpus, maker, terms, tick)
+        return ranks.tally(protocol)
+
+    left_out = np.flatnonzero(corpus.app_counts > terms.vocabulary).tolist() if protocol == "paper" else []
+    tallies = {name: ranked(maker) for name, maker in makers.items()}
+    return Scored(tallies, len(corpus.users), [corpus.users[user] for user in left_out])
 
 
 def run(
@@ -219,28 +268,8 @@ def run(
     tick: Tick = quiet,
     posted: Posted = NONE,
 ) -> dict[str, Any]:
-    """Every predictor on the same positions: the JSON of `stap evaluate`."""
-    left_out = np.flatnonzero(corpus.app_counts > terms.vocabulary).tolist() if protocol == "paper" else []
-    reports = {}
-    for name, maker in makers.items():
-        if protocol == "launch":
-            launches = launch(corpus, maker, tick, posted)
-            if not len(launches.rank):
-                raise BadInput("log", "nothing to score: no user has two launches", "use a longer log")
-            reports[name] = report_launches(launches)
-            continue
-        ranks = stream(corpus, maker, tick) if protocol == "stream" else paper(corpus, maker, terms, tick)
-        if not len(ranks.rank):
-            limit = "" if protocol == "stream" else f" and at most {terms.vocabulary} apps"
-            raise BadInput("log", f"nothing to score: no user has two usages{limit}", "use a longer log")
-        reports[name] = report(ranks, protocol)
-    return {
-        "protocol": protocol,
-        "context": terms.context if protocol == "paper" else None,
-        "vocabulary": terms.vocabulary if protocol == "paper" else None,
-        "users left out": [corpus.users[user] for user in left_out],
-        "predictors": reports,
-    }
+    """The JSON of `stap evaluate` on people who are all here."""
+    return score(corpus, makers, protocol, terms, tick, posted).result(protocol, terms)
 
 
 def rank_now(

@@ -13,6 +13,7 @@ from stap.events import Bools, Floats, Ints, Longs
 CUTOFFS = (1, 3, 5)
 DEEPEST = max(CUTOFFS)
 MISS = np.iinfo(np.int32).max  # the rank of an app that is not in the list
+DRAWN = 1 << 20  # people at once, when intervals are drawn: more are drawn in parts
 NAMES = tuple(f"HR@{k}" for k in CUTOFFS) + tuple(f"MRR@{k}" for k in CUTOFFS if k > 1)
 
 
@@ -24,17 +25,47 @@ def gains(rank: Ints) -> Floats:
     return np.stack([*hits, *mrr], axis=1).astype(np.float64)
 
 
-def summary(rank: Ints) -> dict[str, float]:
+def tally(rank: Ints) -> Longs:
+    """(n,) ranks -> (DEEPEST + 1,) how often each came, the last for all beyond: everything that a metric asks.
+
+    Whole numbers add up to the same whoever counted which part of them.
+    """
+    return np.bincount(np.minimum(rank, DEEPEST + 1), minlength=DEEPEST + 2)[1:]
+
+
+def tally_users(rank: Ints, user: Longs, users: int) -> Longs:
+    """(users, DEEPEST + 1) the same of every user."""
+    place = user * (DEEPEST + 1) + np.minimum(rank, DEEPEST + 1) - 1
+    return np.bincount(place, minlength=users * (DEEPEST + 1)).reshape(users, DEEPEST + 1)
+
+
+_GAINS = gains(np.arange(1, DEEPEST + 2, dtype=np.int32)).T  # (metrics, DEEPEST + 1) of every rank
+
+
+def percent(counts: Longs) -> Floats:
+    """(..., DEEPEST + 1) tallies -> (..., metrics) in percent."""
+    total = np.zeros((*counts.shape[:-1], len(NAMES)))
+    for rank in range(DEEPEST + 1):  # one after the other: the same bits whatever the shape
+        total += counts[..., rank, None] * _GAINS[:, rank]
+    mean: Floats = total / counts.sum(axis=-1)[..., None]
+    return 100 * mean
+
+
+def summary_of(counts: Longs) -> dict[str, float]:
     """{"n": ..., "HR@1": ..., ...} in percent; only n where nothing was scored."""
-    if not len(rank):
-        return {"n": 0}
-    return {"n": len(rank), **dict(zip(NAMES, (100 * gains(rank).mean(axis=0)).tolist(), strict=True))}
+    number = int(counts.sum())
+    return {"n": number, **dict(zip(NAMES, percent(counts).tolist(), strict=True))} if number else {"n": 0}
+
+
+def summary(rank: Ints) -> dict[str, float]:
+    """The same of ranks."""
+    return summary_of(tally(rank))
 
 
 def by_user(rank: Ints, user: Longs) -> dict[int, dict[str, float]]:
-    """The summary of each user; positions stand user by user."""
-    users, first = np.unique(user, return_index=True)
-    return dict(zip(users.tolist(), map(summary, np.split(rank, first[1:])), strict=True))
+    """The summary of each user who has any."""
+    counts = tally_users(rank, user, int(user.max(initial=-1)) + 1)
+    return {int(number): summary_of(counts[number]) for number in np.flatnonzero(counts.any(axis=1))}
 
 
 def rank_of_label(scores: NDArray[np.floating], label: Ints, candidate: Bools) -> Ints:
@@ -45,19 +76,24 @@ def rank_of_label(scores: NDArray[np.floating], label: Ints, candidate: Bools) -
 
 
 def intervals(rank: Ints, user: Longs, draws: int = 2000, seed: int = 0) -> dict[str, tuple[float, float]]:
-    """95 % interval of each pooled metric had other people been sampled: users are drawn with replacement, whole.
+    """95 % interval of each pooled metric had other people been sampled."""
+    return intervals_of(tally_users(rank, user, int(user.max(initial=-1)) + 1), draws, seed)
+
+
+def intervals_of(counts: Longs, draws: int = 2000, seed: int = 0) -> dict[str, tuple[float, float]]:
+    """The same of every user's tally: users are drawn with replacement, whole.
 
     Empty for fewer than two users: one person says nothing about how people differ.
     """
-    people, index = np.unique(user, return_inverse=True)
-    if len(people) < 2:
+    counts = counts[counts.any(axis=1)]
+    if len(counts) < 2:
         return {}
-    count = np.bincount(index).astype(np.float64)
-    total = np.stack([np.bincount(index, weights=column) for column in gains(rank).T], axis=1)  # (users, metrics)
-    rng = np.random.default_rng(seed)
-    times = rng.multinomial(len(people), np.full(len(people), 1 / len(people)), size=draws)  # (draws, users)
-    pooled = 100 * (times @ total) / (times @ count)[:, None]
-    low, high = np.percentile(pooled, [2.5, 97.5], axis=0)
+    rng, shares = np.random.default_rng(seed), np.full(len(counts), 1 / len(counts))
+    pooled, most = [], max(1, DRAWN // len(counts))
+    for done in range(0, draws, most):
+        times = rng.multinomial(len(counts), shares, size=min(most, draws - done))  # (draws, users)
+        pooled.append(percent(times @ counts))
+    low, high = np.percentile(np.concatenate(pooled), [2.5, 97.5], axis=0)
     return dict(zip(NAMES, zip(low.tolist(), high.tolist(), strict=True), strict=True))
 
 

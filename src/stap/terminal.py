@@ -45,6 +45,11 @@ def note(text: str) -> None:
         say(text, err)
 
 
+def hush() -> None:
+    """No word and no bar from here on: a worker's would fall between those of the process that a person watches."""
+    out.quiet = err.quiet = True
+
+
 def prepare() -> None:
     """What a terminal cannot encode is spelled out, so that no letter and no bar ends a command."""
     codecs.register_error("stap", _spelled)
@@ -61,11 +66,6 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
 
 
 _bars: list[bars.Progress] = []  # the one on the screen, if there is one: work inside of work shows its bar below it
-
-
-def hush() -> None:
-    """From now on this process says nothing beside its results: another one shows how far the work is."""
-    err.quiet = True
 
 
 @contextmanager

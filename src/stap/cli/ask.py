@@ -9,15 +9,30 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from stap import __version__, evaluate, registry, sources, terminal, usage
+from stap import __version__, evaluate, fleet, registry, sources, terminal, usage
 from stap.cli import charts, tables
-from stap.cli.options import Json, Logs, Model, Name, Names, NoNotifications, Ranker, Reader, reads_logs, write_json
+from stap.cli.options import (
+    Cluster,
+    Jobs,
+    Json,
+    Logs,
+    Model,
+    Name,
+    Names,
+    NoNotifications,
+    Ranker,
+    Reader,
+    reads_logs,
+    say_heard,
+    write_json,
+)
 from stap.demo.person import LOG as DEMO_LOG
 from stap.demo.replay import frames
 from stap.describe.person import day
 from stap.errors import BadInput
-from stap.events import WHENEVER, Corpus, Moment, clock, from_table, moment
+from stap.events import WHENEVER, Moment, clock, from_table, moment
 from stap.files import named
+from stap.jobs import Hands
 from stap.predictors.base import ForeseesUnseen, SaysWhy, TakesNotices, fresh
 from stap.studies.people import tested
 from stap.weights import model_file
@@ -54,46 +69,48 @@ def evaluate_(
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="What phi is drawn from, with the user.")] = 0,
     no_notifications: NoNotifications = False,
     by_user: Annotated[bool, typer.Option("--by-user", help="Print HR@1 of every user too.")] = False,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
     json: Json = None,
 ) -> None:
     """Score predictors on a log: how often the app that was opened is among their first 1, 3 or 5 (HR@k, in percent).
 
     Each meets every person's history once, in the order of time, and has to answer before it is told. docs/protocol.md
-    says what is asked, when, and what else `--json` has.
+    says what is asked, when, and what else `--json` has. A usage table (`stap import -o FILE.parquet`) is read some
+    people at a time, so a whole fleet needs no more memory than they do.
 
-    Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`
+    Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`,
+    `stap evaluate fleet.parquet --jobs 8`
     """
     names = predictors.split(",") if predictors else registry.USUAL[protocol]
     if run is not None:
         if model is not None or read.users:
             raise BadInput("--run", "given beside --model or --users", "a run has a model and people of its own")
         model, read = run, replace(read, users=tested(run))
-    with terminal.progress("loading"):
-        makers = {name: registry.maker(name, model, ranker, protocol, seed) for name in names}
     if context is not None and protocol != "paper":
         raise BadInput("--context", "only the paper protocol has windows", "add --protocol paper, or leave it out")
-    terms = evaluate.Terms.of(makers.values(), context, longer_context)
-    corpus, posted = read.with_notices(logs) if protocol == "launch" else (read.people(logs), {})
+    question = fleet.Question(tuple(names), protocol, model, ranker, seed, not no_notifications)
+    with terminal.progress("loading"):
+        terms = evaluate.Terms.of(question.makers().values(), context, longer_context)
     if protocol == "paper":
-        _say_terms(corpus, terms, context is not None, "stap" in makers)
-    with terminal.progress("evaluating", len(makers) * len(corpus.app)) as tick:
-        result = evaluate.run(corpus, makers, protocol, terms, tick, {} if no_notifications else posted)
+        whose = "as asked" if context else "the model's own L" if "stap" in names else "the paper's L"
+        terminal.note(f"note: windows of {terms.context} events, {whose}")
+    shards = read.shards(logs, protocol == "launch")
+    with terminal.progress("evaluating", len(names) * sum(shard.usages for shard in shards)) as tick:
+        scored, heard = fleet.evaluate(shards, replace(question, terms=terms), Hands(jobs, cluster), tick)
+        say_heard(*heard)
+        if scored.left_out:
+            people = f"{len(scored.left_out):,} of {scored.users:,} users"
+            terminal.note(f"note: {people} left out: they have more than V = {terms.vocabulary} apps")
+        result = scored.result(protocol, terms)
     terminal.out.print(tables.evaluation(result))
     if by_user:
         terminal.out.print("", tables.by_user(result))
     files = {
-        "model": named(model_file(model)) if "stap" in makers else None,
-        "ranker": named(ranker) if ranker and "gbdt" in makers else None,
+        "model": named(model_file(model)) if "stap" in names else None,
+        "ranker": named(ranker) if ranker and "gbdt" in names else None,
     }
     write_json({"version": __version__, "logs": logs, "users": read.users, **files, "seed": seed, **result}, json)
-
-
-def _say_terms(corpus: Corpus, terms: evaluate.Terms, given: bool, trained: bool) -> None:
-    whose = "as asked" if given else "the model's own L" if trained else "the paper's L"
-    terminal.note(f"note: windows of {terms.context} events, {whose}")
-    if left_out := int((corpus.app_counts > terms.vocabulary).sum()):
-        people = f"{left_out:,} of {len(corpus.users):,} users"
-        terminal.note(f"note: {people} left out: they have more than V = {terms.vocabulary} apps")
 
 
 @reads_logs

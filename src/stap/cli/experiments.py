@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from stap import terminal
-from stap.cli.measure import Jobs
 from stap.cli.measure import study as study
-from stap.cli.options import Model, load
+from stap.cli.options import Cluster, Jobs, Model, load
 from stap.studies.data import Data
 from stap.studies.experiment import Experiment, Scale, carry_out
 from stap.studies.phis import Phi
@@ -36,23 +35,29 @@ Synthetic = Annotated[
 
 
 @study.command("theory")
-def theory(out: Out, scale: Size = "here", jobs: Jobs = 1) -> None:
+def theory(out: Out, scale: Size = "here", jobs: Jobs = 1, cluster: Cluster = None) -> None:
     """Proposition 1 computed exactly: does who does not know phi come to predict like who does, and how soon?
 
     Example: `stap study theory --out results/theory --scale toy`
     """
-    _carry_out(Theory(scale), out, jobs)
+    _carry_out(Theory(scale), out, jobs, cluster)
 
 
 @study.command("data")
 def data(
-    out: Out, lsapp: LSApp = None, tsinghua: Tsinghua = None, log: Named = None, scale: Size = "here", jobs: Jobs = 1
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """The data sets: users, apps, coverage of the vocabulary, and MFU and MRU beside the published rows.
 
     Example: `stap study data --log phones=phones.parquet --out results/data`
     """
-    _carry_out(Data(scale, _people("data", lsapp, tsinghua, log)), out, jobs)
+    _carry_out(Data(scale, _people("data", lsapp, tsinghua, log)), out, jobs, cluster)
 
 
 @study.command("phi")
@@ -64,13 +69,14 @@ def phi(
     model: Model = None,
     scale: Size = "here",
     jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """The same model and people under many draws of phi: how much of a figure is the luck of the draw?
 
     Example: `stap study phi --log phones=phones.parquet --model runs/a --out results/phi`
     """
     people = _people("phi", lsapp, tsinghua, log)
-    _carry_out(Phi(scale, people, model_file(model)), out, jobs)
+    _carry_out(Phi(scale, people, model_file(model)), out, jobs, cluster)
 
 
 @study.command("performance")
@@ -82,25 +88,32 @@ def performance(
     synthetic: Synthetic = 0,
     scale: Size = "here",
     jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """Trained on some people, how well does it predict others? Every population on every other, and within itself.
 
     Example: `stap study performance --log a=a.parquet --log b=b.parquet --synthetic 40 --out results/performance`
     """
     people = (*_people("performance", lsapp, tsinghua, log), *made(synthetic))
-    _carry_out(load("stap.studies.performance").Performance(scale, people), out, jobs)
+    _carry_out(load("stap.studies.performance").Performance(scale, people), out, jobs, cluster)
 
 
 @study.command("ablation")
 def ablation(
-    out: Out, lsapp: LSApp = None, tsinghua: Tsinghua = None, log: Named = None, scale: Size = "here", jobs: Jobs = 1
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """The same training with and without the shuffle: on the first people given, tested on the second.
 
     Example: `stap study ablation --log a=a.parquet --log b=b.parquet --out results/ablation`
     """
     people = _people("ablation", lsapp, tsinghua, log)[:2]
-    _carry_out(load("stap.studies.ablation").Ablation(scale, people), out, jobs)
+    _carry_out(load("stap.studies.ablation").Ablation(scale, people), out, jobs, cluster)
 
 
 @study.command("context")
@@ -113,6 +126,7 @@ def context(
     model: Model = None,
     scale: Size = "here",
     jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """How much of the past is worth reading? A model for every length; with --model, one that is given less and less.
 
@@ -120,31 +134,43 @@ def context(
     """
     people = (*_people("context", lsapp, tsinghua, log), *made(synthetic, LONG))
     own = model_file(model) if model else None
-    _carry_out(load("stap.studies.context").Context(scale, people, own), out, jobs)
+    _carry_out(load("stap.studies.context").Context(scale, people, own), out, jobs, cluster)
 
 
 @study.command("dynamics")
 def dynamics(
-    out: Out, lsapp: LSApp = None, tsinghua: Tsinghua = None, log: Named = None, scale: Size = "here", jobs: Jobs = 1
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """How the paper's own settings learn: a plateau, then a fall. When it comes, and what happens inside.
 
     Example: `stap study dynamics --log phones=phones.parquet --out results/dynamics`
     """
     people = _people("dynamics", lsapp, tsinghua, log)[0]
-    _carry_out(load("stap.studies.dynamics").Dynamics(scale, people), out, jobs)
+    _carry_out(load("stap.studies.dynamics").Dynamics(scale, people), out, jobs, cluster)
 
 
 @study.command("plateau")
 def plateau(
-    out: Out, lsapp: LSApp = None, tsinghua: Tsinghua = None, log: Named = None, scale: Size = "here", jobs: Jobs = 1
+    out: Out,
+    lsapp: LSApp = None,
+    tsinghua: Tsinghua = None,
+    log: Named = None,
+    scale: Size = "here",
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """Why there is a plateau: which switch shortens it by how much, and which half of a trained model ends it.
 
     Example: `stap study plateau --log phones=phones.parquet --out results/plateau`
     """
     people = _people("plateau", lsapp, tsinghua, log)[0]
-    _carry_out(load("stap.studies.plateau").Plateau(scale, people), out, jobs)
+    _carry_out(load("stap.studies.plateau").Plateau(scale, people), out, jobs, cluster)
 
 
 @study.command("timespan")
@@ -156,6 +182,7 @@ def timespan(
     model: Model = None,
     scale: Size = "here",
     jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """A model of one year's phones on logs of other years.
 
@@ -163,7 +190,7 @@ def timespan(
     """
     people = _people("timespan", lsapp, tsinghua, log)
     own = model_file(model)
-    _carry_out(load("stap.studies.timespan").Timespan(scale, people, own), out, jobs)
+    _carry_out(load("stap.studies.timespan").Timespan(scale, people, own), out, jobs, cluster)
 
 
 @study.command("vocabulary")
@@ -175,6 +202,7 @@ def vocabulary(
     model: Model = None,
     scale: Size = "here",
     jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """People with more apps than there are virtual indices: what does it cost that indices are given on?
 
@@ -182,7 +210,7 @@ def vocabulary(
     """
     people = _people("vocabulary", lsapp, tsinghua, log)
     own = model_file(model)
-    _carry_out(load("stap.studies.vocabulary").Vocabulary(scale, people, own), out, jobs)
+    _carry_out(load("stap.studies.vocabulary").Vocabulary(scale, people, own), out, jobs, cluster)
 
 
 @study.command("deployment")
@@ -194,6 +222,7 @@ def deployment(
     model: Model = None,
     scale: Size = "here",
     jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """What a prediction costs while a life goes on: the paper's engine and ours, and what the strategies trade.
 
@@ -201,7 +230,7 @@ def deployment(
     """
     people = _people("deployment", lsapp, tsinghua, log)
     own = model_file(model)
-    _carry_out(load("stap.studies.deployment").Deployment(scale, people, own), out, jobs)
+    _carry_out(load("stap.studies.deployment").Deployment(scale, people, own), out, jobs, cluster)
 
 
 @study.command("all")
@@ -214,6 +243,7 @@ def everything(
     model: Model = None,
     scale: Size = "here",
     jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """Every experiment of the paper, one after the other, each in a folder of its name; goes on where it was stopped.
 
@@ -223,7 +253,7 @@ def everything(
     plan = load("stap.studies.everything").plan(scale, people, synthetic, own)
     for number, experiment in enumerate(plan, 1):
         terminal.note(f"{number} of {len(plan)}: {experiment.name}. {experiment.question}")
-        _carry_out(experiment, out / experiment.name, jobs)
+        _carry_out(experiment, out / experiment.name, jobs, cluster)
 
 
 def _people(
@@ -232,7 +262,7 @@ def _people(
     return tuple(populations(lsapp or [], tsinghua or [], log or [], study))
 
 
-def _carry_out(experiment: Experiment, folder: Path, processes: int) -> None:
-    for table in carry_out(experiment, folder, processes).tables:
+def _carry_out(experiment: Experiment, folder: Path, processes: int, cluster: str | None) -> None:
+    for table in carry_out(experiment, folder, processes, cluster).tables:
         terminal.out.print(table)
     terminal.say(f"wrote {folder / 'result.json'}, result.md, figure.png, figure.svg")

@@ -11,7 +11,19 @@ import typer
 
 from stap import __version__, registry, terminal
 from stap.cli import tables
-from stap.cli.options import Json, Logs, Model, Names, NoNotifications, Ranker, Reader, load, reads_logs, write_json
+from stap.cli.options import (
+    Jobs,
+    Json,
+    Logs,
+    Model,
+    Names,
+    NoNotifications,
+    Ranker,
+    Reader,
+    load,
+    reads_logs,
+    write_json,
+)
 from stap.errors import BadInput
 from stap.events import Corpus
 from stap.notices import Notice
@@ -22,7 +34,7 @@ from stap.studies import numbers as by_numbers
 from stap.studies import people as by_people
 from stap.weights import model_file
 
-BENCHES = ("import", "windows", "stream", "training", "muon", "latency", "shipped")
+BENCHES = ("import", "windows", "stream", "fleet", "training", "muon", "latency", "shipped")
 
 Trained = Annotated[
     list[str] | None, typer.Option("--data", metavar="LOG", help="What the runs were trained on; may be repeated.")
@@ -31,7 +43,6 @@ Runs = Annotated[list[Path] | None, typer.Option("--runs", metavar="RUN", help="
 Others = Annotated[
     list[str] | None, typer.Option("--zero-shot", metavar="LOG", help="Other people, for --model; may be repeated.")
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="At the same time.")]
 
 study = typer.Typer(no_args_is_help=True, help="Measure accuracy: who predicts whom how well, and what it depends on.")
 

@@ -13,12 +13,15 @@ from typing import Annotated, Any
 import polars as pl
 import typer
 
-from stap import registry, sources, terminal, usage
+from stap import fleet, registry, sources, terminal, usage
 from stap.errors import extra
 from stap.events import Corpus, from_table, merged
 from stap.files import replacing
+from stap.fleet import Shard
 from stap.notices import Notice, notices
 from stap.predictors import CLASSICAL
+
+MOST_NOTES = 20  # about one log
 
 Logs = Annotated[list[str], typer.Argument(metavar="LOG", help="Any log that `import` reads; - is standard input.")]
 Data = Annotated[list[str], typer.Option("--data", metavar="LOG", help="A log to train on; may be repeated.")]
@@ -36,6 +39,15 @@ Model = Annotated[
         metavar="FILE|RUN|pure",
         help="What `stap` predicts with instead of its own: a model, a run's folder; or pure, which ships too and has "
         "no statistics: the paper's idea alone.",
+    ),
+]
+Jobs = Annotated[int, typer.Option(min=1, help="At the same time, each a process of this machine.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="On a Ray cluster instead: auto, HOST:PORT or ray://HOST:PORT; needs `pip install 'stap[cluster]'`.",
     ),
 ]
 Fold = Annotated[str | None, typer.Option("--fold", metavar="K/N", help="Hold out the K-th of N parts of the users.")]
@@ -64,9 +76,7 @@ class Reader:
             table = usage.only_users(read.table, self.users, ", ".join(logs))
             theirs = pl.col("user").is_in(table["user"].unique().implode())
             read = replace(read, table=table, notifications=read.notifications.filter(theirs))
-        skipped = (f"skipped {read.skipped:,} bad {'row' if read.skipped == 1 else 'rows'}",) if read.skipped else ()
-        for note in (*read.notes, *skipped):
-            terminal.note(f"note: {note}")
+        say_heard(read.notes, read.skipped)
         return read
 
     def people(self, logs: Sequence[str]) -> Corpus:
@@ -76,10 +86,29 @@ class Reader:
     def launches(self, logs: Sequence[str]) -> Corpus:
         return self.with_notices(logs)[0]
 
+    def shards(self, logs: Sequence[str], launches: bool) -> Sequence[Shard]:
+        """People some at a time: those of a usage table from its file when it is their turn, others all at once."""
+        if len(logs) == 1 and not self.users:
+            with terminal.progress("looking"):
+                found = fleet.filed(logs[0], self.options, launches)
+            if found:
+                return found
+        people, posted = self.with_notices(logs) if launches else (self.people(logs), {})
+        return list(fleet.here(people, posted))
+
     def with_notices(self, logs: Sequence[str], **how: Any) -> tuple[Corpus, dict[str, list[Notice]]]:
         """Launches, and each user's notifications."""
         made = self(logs, **how)
         return from_table(made.table), notices(made.notifications)
+
+
+def say_heard(notes: Sequence[str], skipped: int) -> None:
+    """What a person should know about a log; many shards may have as much to say."""
+    more = f"{len(notes) - MOST_NOTES:,} more notes like these" if len(notes) > MOST_NOTES else ""
+    rows = f"skipped {skipped:,} bad {'row' if skipped == 1 else 'rows'}" if skipped else ""
+    for note in (*notes[:MOST_NOTES], more, rows):
+        if note:
+            terminal.note(f"note: {note}")
 
 
 def _reader(

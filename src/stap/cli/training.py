@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -81,10 +82,14 @@ def train(
     wanted = {folder: presets.settle(folder, begin, preset, config, without, its) for folder, its in plan.items()}
     run = load("stap.train.run")
     launches = next(iter(wanted.values())).model.launches > 0
-    people = read.launches(data) if launches else read.people(data)
-    seen = _view(view, people, read, launches)
+
+    @lru_cache(1)
+    def people() -> tuple[Corpus, Corpus | None]:
+        everybody = read.launches(data) if launches else read.people(data)
+        return everybody, _view(view, everybody, read, launches)
+
     for folder, settings in wanted.items():
-        run.train(people, settings, folder, ", ".join(data), begin, seen)
+        run.train(people, settings, folder, ", ".join(data), begin)
 
 
 @reads_logs

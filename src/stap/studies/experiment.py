@@ -20,15 +20,15 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from stap import __version__, terminal
 from stap.errors import BadInput
 from stap.files import read_bytes, replacing
+from stap.jobs import Hands, each
 from stap.terminal import Grid, Tick
 
 Scale = Literal["paper", "here", "toy"]
@@ -73,14 +73,14 @@ class Experiment(ABC):
         return {}
 
 
-def carry_out(experiment: Experiment, folder: Path, processes: int = 1) -> Outcome:
-    """Do what is not done yet, and write the result."""
+def carry_out(experiment: Experiment, folder: Path, processes: int = 1, cluster: str | None = None) -> Outcome:
+    """Do what is not done yet, on processes of this machine or on a cluster, and write the result."""
     begun = time.time()
     about = {"study": experiment.name, "scale": experiment.scale, **experiment.about()}
     _claim(folder, about)
     jobs = experiment.jobs()
     with terminal.progress(experiment.name, len(jobs)) as tick:
-        found = dict(_all(jobs, folder / "jobs", processes, tick))
+        found = dict(_all(jobs, folder / "jobs", Hands(processes, cluster), tick))
     outcome = experiment.outcome({key: file["found"] for key, file in found.items()})
     provenance = {
         **about,
@@ -111,7 +111,7 @@ def _claim(folder: Path, about: dict[str, Any]) -> None:
         raise BadInput(str(folder), "another study is in it, or the same on other data", "choose another --out")
 
 
-def _all(jobs: Sequence[Job], folder: Path, processes: int, tick: Tick) -> Iterator[tuple[str, Found]]:
+def _all(jobs: Sequence[Job], folder: Path, hands: Hands, tick: Tick) -> Iterator[tuple[str, Found]]:
     """Every job's file, those that are there first."""
     waiting = []
     for job in jobs:
@@ -120,19 +120,9 @@ def _all(jobs: Sequence[Job], folder: Path, processes: int, tick: Tick) -> Itera
             yield job.key, _read(path)
         else:
             waiting.append(job)
-    if processes == 1 or len(waiting) < 2:
-        for job in waiting:
-            yield job.key, _do(job, folder)
-            tick(1)
-        return
-    with ProcessPoolExecutor(processes, get_context("spawn"), terminal.hush) as pool:  # (threads do not survive a fork)
-        doing = {pool.submit(_do, job, folder): job.key for job in waiting}
-        try:
-            for done in as_completed(doing):
-                yield doing[done], done.result()
-                tick(1)
-        finally:
-            pool.shutdown(cancel_futures=True)
+    for number, file in each([partial(_do, job, folder) for job in waiting], hands):
+        yield waiting[number].key, file
+        tick(1)
 
 
 def _do(job: Job, folder: Path) -> Found:

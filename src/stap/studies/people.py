@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import starmap
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,6 +22,7 @@ from stap import terminal
 from stap.errors import BadInput
 from stap.evaluate import Posted, stream
 from stap.events import OPEN, Corpus, Event, Floats, Ints, Moment, Ranking
+from stap.jobs import Hands, each
 from stap.predictors import CLASSICAL
 from stap.predictors.base import ForeseesUnseen, Maker, Predictor, fresh
 from stap.registry import maker
@@ -124,17 +123,12 @@ def everywhere(
         for name in names:
             load(group, name)
     work = [(group, name) for name in sorted(names, key=lambda name: name not in COSTLY) for group in groups]
-    found: dict[str, list[Scores]] = {name: [] for name in names}
-    with (
-        terminal.progress("streaming", sum(len(group.people.app) for group, _ in work)) as tick,
-        # Spawned, not forked: LightGBM's and polars' threads do not survive a fork.
-        ProcessPoolExecutor(processes, get_context("spawn")) as pool,
-    ):
-        results = pool.map(score, *zip(*work, strict=True)) if processes > 1 else starmap(score, work)
-        for (group, name), scores in zip(work, results, strict=True):
-            found[name].append(scores)
-            tick(len(group.people.app))
-    return found
+    found: dict[int, Scores] = {}
+    with terminal.progress("streaming", sum(len(group.people.app) for group, _ in work)) as tick:
+        for number, scores in each([partial(score, *pair) for pair in work], Hands(processes)):
+            found[number] = scores
+            tick(len(work[number][0].people.app))
+    return {name: [found[number] for number, (_, whose) in enumerate(work) if whose == name] for name in names}
 
 
 def collect(groups: Sequence[Group], processes: int = 1) -> Streamed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,10 +36,10 @@ def board(total: int, done: int, show: bool) -> Iterator[Board]:
             bar.remove_task(task)
 
 
-def say_people(split: dict[str, list[str]], users: Sequence[str], vocabulary: int) -> None:
+def say_people(split: dict[str, list[str]], users: int, vocabulary: int) -> None:
     """Who trains, and who was left out and why, on standard error."""
     text = ", ".join(f"{len(names)} for {part}" for part, names in split.items() if names)
-    left_out = len(users) - sum(len(names) for names in split.values())
+    left_out = users - sum(len(names) for names in split.values())
     if left_out:
         text += f"; {left_out} left out, with more than {vocabulary} distinct apps"
     terminal.note(f"users: {text}")

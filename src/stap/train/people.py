@@ -22,6 +22,9 @@ class People:
     training: Corpus
     validation: Corpus
     testing: Corpus
+    view: Corpus | None = None  # some of them as another logger saw them
+    data: str = ""  # fingerprint: guards a resumed run against other data
+    number: int = 0  # users of the log, also those who are in none of the parts
 
     def names(self) -> dict[str, list[str]]:
         return {part: list(getattr(self, part).users) for part in ("training", "validation", "testing")}
@@ -46,8 +49,19 @@ def _check_always(corpus: Corpus, always: Sequence[str]) -> None:
         raise BadInput("--always", f"no user {missing[0]!r} in the log", f"its users are {some(corpus.users)}")
 
 
-def split(corpus: Corpus, config: TrainConfig, where: str) -> People:
+def apart(corpus: Corpus | People, config: TrainConfig, view: Corpus | None = None) -> People:
+    """Hold a fold out; nobody validates. Who are apart already stay as they are, as in `split`."""
+    if isinstance(corpus, People):
+        return corpus
+    training, testing = hold_out(corpus, config.fold, config.seed, config.always)
+    data = fingerprint(training, *([view] if view else []))
+    return People(training, corpus.select(np.empty(0, np.int64)), testing, view, data, len(corpus.users))
+
+
+def split(corpus: Corpus | People, config: TrainConfig, where: str) -> People:
     """Leave out who has too many apps, hold a fold out, split the rest; says what to do where too few are left."""
+    if isinstance(corpus, People):
+        return corpus
     fits = filter_users(corpus, config.model.vocabulary)
     if not fits.users:
         why = f"every user has more than {config.model.vocabulary} distinct apps"
@@ -70,7 +84,8 @@ def split(corpus: Corpus, config: TrainConfig, where: str) -> People:
     for part in (training, validation):
         if not (part.label != NO_LABEL).any():
             raise BadInput(where, "its users have one usage each", "give longer logs")
-    return People(training, validation, tested[0] if tested else testing)
+    held = tested[0] if tested else testing
+    return People(training, validation, held, None, fingerprint(corpus), len(corpus.users))
 
 
 def _too_few(where: str, left: int, dropped: int, config: TrainConfig) -> BadInput:
@@ -88,5 +103,5 @@ def fingerprint(*corpora: Corpus) -> str:
     digest = hashlib.sha256()
     for corpus in corpora:
         for array in (corpus.offsets, corpus.app, corpus.start, corpus.end):
-            digest.update(np.ascontiguousarray(array).tobytes())
+            digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()[:16]

@@ -19,17 +19,19 @@ from stap.events import Corpus
 from stap.files import clear_drafts, replacing
 from stap.model import weights
 from stap.model.transformer import Transformer
-from stap.train import checkpoint, config, journal, optimisers, parallel, tasks
+from stap.train import checkpoint, config, journal, optimisers, parallel, shelf, tasks
 from stap.train.checkpoint import Progress
 from stap.train.config import TrainConfig
 from stap.train.display import Board, board, say_people, say_result
 from stap.train.parallel import World, launch, restarts, world
+from stap.train.people import People
 from stap.train.presets import no_run
 from stap.train.step import Trainer
 from stap.train.tasks.base import Epoch, Task
 
 Begin = Literal["new", "resume", "either"]
 Watch = Callable[[Transformer], dict[str, float]]
+Read = Callable[[], tuple[Corpus, Corpus | None]]  # people and their view, read by one process
 CONFIG, USERS, JOURNAL, LAST = "config.toml", "users.json", "log.jsonl", "last.safetensors"
 LAUNCH = ".launch"  # in the run's folder: which torchrun made it
 _FIGURE_SECONDS = 20.0  # drawing takes a third of a second
@@ -51,7 +53,7 @@ class Run:
 
 
 def train(
-    corpus: Corpus,
+    corpus: Corpus | Read,
     settings: TrainConfig,
     folder: Path,
     where: str,
@@ -69,7 +71,7 @@ def train(
         run = open_run(corpus, settings, folder, where, begin, here, view)
         run.watch = watch
         if here.writes and words:
-            say_people(run.task.people.names(), corpus.users, settings.model.vocabulary)
+            say_people(run.task.people.names(), run.task.people.number, settings.model.vocabulary)
         with board(run.task.steps, run.progress.steps, here.writes) as show:
             while run.progress.steps < run.task.steps and not _out_of_patience(run):
                 epoch = run.task.epoch(run.progress.epoch, run.progress.steps - run.progress.step)
@@ -79,12 +81,13 @@ def train(
             _finish(run)
             if words:
                 say_result(run.progress, folder / run.task.result)
+            shelf.clear(folder)
         here.wait()  # who leaves while a peer still works may abort on the way out
         return run.progress
 
 
 def open_run(
-    corpus: Corpus,
+    corpus: Corpus | Read,
     settings: TrainConfig,
     folder: Path,
     where: str,
@@ -99,12 +102,13 @@ def open_run(
         settings = agreed(config.read(folder / CONFIG), settings, folder)
     elif begin == "resume":
         raise no_run(folder)
-    task = tasks.make(corpus, settings, where, view)
+    people = shelf.shared(lambda: _gather(corpus, view, settings, where), folder, here)
+    task = tasks.make(people, settings, where)
     model = task.build().to(here.device)
     moving = optimisers.build(model, settings)
     moved = ((name, tensor) for name, tensor in model.named_parameters() if settings.average and tensor.requires_grad)
     average = {name: tensor.detach().clone() for name, tensor in moved}
-    progress = Progress(task.data)
+    progress = Progress(people.data)
     if (folder / LAST).exists():
         progress = checkpoint.load(folder / LAST, model, moving, progress.data, average)
     here.wait()  # nobody writes before everybody has looked
@@ -117,6 +121,11 @@ def open_run(
     replicas = parallel.Replicas(objective, forward, max(settings.tokens_at_once, settings.model.context))
     trainer = Trainer(settings, here, model, replicas, moving, average, task.steps, task.sums)
     return Run(folder, settings, task, trainer, here, progress)
+
+
+def _gather(corpus: Corpus | Read, view: Corpus | None, settings: TrainConfig, where: str) -> People:
+    people, seen = (corpus, view) if isinstance(corpus, Corpus) else corpus()
+    return tasks.gather(people, settings, where, seen)
 
 
 def agreed(own: TrainConfig, wanted: TrainConfig, folder: Path) -> TrainConfig:

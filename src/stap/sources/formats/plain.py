@@ -9,9 +9,10 @@ too holds launches and is taken as it is. Notifications in a file beside the tab
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 
 import polars as pl
@@ -29,6 +30,7 @@ NEEDED = ("app", "start")
 REMEDY = "a plain log has app, start and may have user, end"
 PARQUET = b"PAR1"
 MOST_ROWS, ROWS_PER_BYTE = 2_000_000, 2  # of a Parquet file: equal values take next to no room in it
+_PLACE = "a row's place, of no column's name"
 _TURN = Lock()  # standard error belongs to everybody
 TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
@@ -41,7 +43,9 @@ def sniff(head: Head) -> float:
 
 def read(log: Log, options: Options) -> Records:
     if log.head().data.startswith(PARQUET):
-        frame, schema = _parquet(log, NEEDED, LAUNCHES, REMEDY)
+        rows = options.rows
+        part = None if rows is None else lambda table: table.slice(rows.first, rows.number)
+        frame, schema = _parquet(log, NEEDED, LAUNCHES, REMEDY, part)
         is_usage_table = schema in (SCHEMA, LAUNCHES)
         frame = frame if schema == LAUNCHES else frame.drop(HOME, strict=False)
     else:
@@ -55,7 +59,8 @@ def read(log: Log, options: Options) -> Records:
     if HOME in frame.columns:
         frame = _launches(log, frame)
     notes = tuple({note for _, note in times.values() if note})
-    return Records(frame, notes, judged=is_usage_table, notifications=_notifications(log, options))
+    theirs = partial(_of_users, users=frame["user"]) if options.rows and len(frame) else None
+    return Records(frame, notes, judged=is_usage_table, notifications=_notifications(log, options, theirs))
 
 
 def _header(log: Log) -> list[str]:
@@ -63,18 +68,31 @@ def _header(log: Log) -> list[str]:
     return [name.lower() for name in split(line, separator_of(line, NEEDED) or ",")]
 
 
+Part = Callable[[pl.LazyFrame], pl.LazyFrame]
+
+
+def _of_users(table: pl.LazyFrame, users: pl.Series) -> pl.LazyFrame:
+    """Of a file beside in the order of users, where these are."""
+    named, ends = "user" in table.collect_schema(), (pl.lit(users.min()), pl.lit(users.max()))
+    return table.filter(pl.col("user").cast(pl.String).is_between(*ends)) if named else table
+
+
 def _parquet(
-    log: Log, needed: Collection[str], wanted: Mapping[str, pl.DataType], remedy: str
+    log: Log, needed: Collection[str], wanted: Mapping[str, pl.DataType], remedy: str, part: Part | None = None
 ) -> tuple[pl.DataFrame, dict[str, pl.DataType]]:
     """ROW and the columns wanted that are there, and the schema of the whole file."""
     try:
-        with _unheard():
+        with unheard():
             lazy = pl.scan_parquet(log.path, glob=False)
             columns, rows = lazy.collect_schema(), int(lazy.select(pl.len()).collect().item())
             if rows > max(MOST_ROWS, ROWS_PER_BYTE * log.path.stat().st_size):
                 raise BadInput(log.name, f"{rows:,} rows in so small a file", "if you trust it, write it as CSV")
             kept = [name for name in columns if name in wanted] or list(columns)[:1]
-            frame = pl.read_parquet(log.path, memory_map=False, glob=False, columns=kept)
+            if part is None:
+                frame = pl.read_parquet(log.path, memory_map=False, glob=False, columns=kept).with_row_index(ROW, 1)
+            else:
+                numbered = pl.scan_parquet(log.path, glob=False, row_index_name=_PLACE, row_index_offset=1)
+                frame = part(numbered.select(pl.col(_PLACE).alias(ROW), *kept)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise BadInput(log.name, f"no readable Parquet ({first_line(error)})", "write it again") from None
     missing = next((name for name in needed if name not in columns), None)
@@ -88,7 +106,7 @@ def _parquet(
         if wanted[name] == pl.String and not (isinstance(kind, TEXTS) or kind.is_integer()):
             raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is text")
     texts = [pl.col(name).cast(pl.String) if wanted[name] == pl.String else pl.col(name) for name in known]
-    frame = frame.select(pl.int_range(1, pl.len() + 1).alias(ROW), *texts)
+    frame = frame.select(pl.col(ROW).cast(pl.Int64), *texts)
     for name in known:
         if (bad := impossible(frame[name])) is not None:
             frame = log.sieve.reject(frame, pl.lit(bad), "not a possible time:", show=name)
@@ -96,7 +114,7 @@ def _parquet(
 
 
 @contextmanager
-def _unheard() -> Iterator[None]:
+def unheard() -> Iterator[None]:
     """While polars decodes what may be damaged: where it panics, it writes a page to standard error and then raises."""
     with _TURN, open(os.devnull, "wb") as nowhere:
         try:
@@ -128,7 +146,7 @@ def _launches(log: Log, frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([marks, frame], how="diagonal").sort("place", maintain_order=True)
 
 
-def _notifications(log: Log, options: Options) -> pl.DataFrame | None:
+def _notifications(log: Log, options: Options, part: Part | None) -> pl.DataFrame | None:
     """Those in the file beside, if there is one."""
     path = notifications_of(log.origin)
     if path.suffix not in ENDINGS or not path.is_file():
@@ -136,7 +154,7 @@ def _notifications(log: Log, options: Options) -> pl.DataFrame | None:
     beside = replace(log, path=path, sieve=Sieve(str(path), log.sieve.skip), origin=path)
     needed, remedy = ("app", "time"), "notifications have app, time and may have user"
     if path.suffix == ".parquet":
-        frame, _ = _parquet(beside, needed, NOTIFICATIONS, remedy)
+        frame, _ = _parquet(beside, needed, NOTIFICATIONS, remedy, part)
     else:
         frame = read_columns(clean(beside), needed, NOTIFICATIONS, remedy)
     frame = beside.sieve.require(frame, *(name for name in ("user", "app") if name in frame.columns))

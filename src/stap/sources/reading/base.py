@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import polars as pl
 
@@ -18,6 +18,13 @@ from stap.usage import GAP
 HEAD_BYTES = 1 << 16
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ENDINGS = re.compile(r"(\.(gz|tgz|tar|tsv|csv|txt|json|parquet))+$", re.IGNORECASE)
+
+
+class Rows(NamedTuple):
+    """A part of a table."""
+
+    first: int  # from 0
+    number: int
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,7 @@ class Options:
     as_user: str | None = None  # all logs are this one person's
     same_users: bool = False  # a user's name is the same person in every log
     merge_gap: float | None = GAP  # seconds that an app may be away and still be one launch; None: any, as in the paper
+    rows: Rows | None = None  # of a usage table as Parquet these alone, which are whole people (`sources.shards`)
 
 
 @dataclass(frozen=True)

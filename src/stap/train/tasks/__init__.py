@@ -10,18 +10,24 @@ from __future__ import annotations
 from stap.errors import BadInput
 from stap.events import Corpus
 from stap.train.config import TrainConfig
+from stap.train.people import People, apart, split
 from stap.train.tasks.base import Task
 from stap.train.tasks.paper import Paper
 from stap.train.tasks.pure import Pure
 from stap.train.tasks.shipped import Shipped
 
 
-def make(corpus: Corpus, settings: TrainConfig, where: str, view: Corpus | None = None) -> Task:
-    """The task that the settings name. `view`: the same users, as another logger saw them."""
-    if settings.task == "shipped":
-        return Shipped(corpus, settings, view)
-    if settings.task == "pure":
-        return Pure(corpus, settings, view)
+def gather(corpus: Corpus, settings: TrainConfig, where: str, view: Corpus | None = None) -> People:
+    """Who trains, who not, as the task has it. `view`: the same users, as another logger saw them."""
+    if settings.task in ("shipped", "pure"):
+        return apart(corpus, settings, view)
     if view is not None:
         raise BadInput("--view", "the paper's task knows people by one log each", "leave it out")
-    return Paper(corpus, settings, where)
+    return split(corpus, settings, where)
+
+
+def make(people: People, settings: TrainConfig, where: str) -> Task:
+    """The task that the settings name."""
+    if settings.task == "shipped":
+        return Shipped(people, settings)
+    return Pure(people, settings) if settings.task == "pure" else Paper(people, settings, where)

@@ -112,7 +112,6 @@ class Task(ABC):
     result: ClassVar[str]  # the model's file in the run's folder
     chooses: ClassVar[bool] = False  # whether validation decides which weights are the model; or it only watches
     people: People
-    data: str  # fingerprint: guards a resumed run against other data
     steps: int  # in all
 
     @abstractmethod

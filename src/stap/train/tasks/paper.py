@@ -20,9 +20,9 @@ from stap.metrics import gains
 from stap.model.score import GAINED, ranks, summed_gains, summed_loss, to_tensors
 from stap.model.transformer import Transformer
 from stap.phi import draw, invert
-from stap.train import people
 from stap.train.config import TrainConfig
 from stap.train.parallel import World
+from stap.train.people import People, split
 from stap.train.tasks.base import Epoch, Task, fresh, started
 from stap.windows import cut, encode, trimmed
 
@@ -64,10 +64,9 @@ class Paper(Task):
     result = "best.safetensors"
     chooses = True
 
-    def __init__(self, corpus: Corpus, settings: TrainConfig, where: str) -> None:
+    def __init__(self, corpus: Corpus | People, settings: TrainConfig, where: str) -> None:
         self.settings = settings
-        self.people = people.split(corpus, settings, where)
-        self.data = people.fingerprint(corpus)
+        self.people = split(corpus, settings, where)
         self._windows = lru_cache(2)(lambda context: cut(self.people.training, context))
         contexts = map(settings.context_of, range(settings.epochs))
         self.steps = sum(-(-len(self._windows(c)) // (settings.tokens_per_batch // c)) for c in contexts)

@@ -18,10 +18,9 @@ from stap.events import NO_LABEL, Corpus, Longs
 from stap.model.score import summed_loss, to_tensors
 from stap.model.transformer import Transformer
 from stap.phi import apply
-from stap.train import people
 from stap.train.config import TrainConfig
 from stap.train.parallel import World
-from stap.train.people import People, hold_out
+from stap.train.people import People, apart
 from stap.train.tasks.base import Task, fresh, started
 from stap.train.tasks.paper import validate
 from stap.train.tasks.population import Member, Population
@@ -78,13 +77,11 @@ class Pure(Task):
     sums = ("loss", "label_loss")
     result = "model.safetensors"
 
-    def __init__(self, corpus: Corpus, settings: TrainConfig, view: Corpus | None = None) -> None:
+    def __init__(self, corpus: Corpus | People, settings: TrainConfig, view: Corpus | None = None) -> None:
         self.settings, self.steps = settings, settings.population.steps
-        training, testing = hold_out(corpus, settings.fold, settings.seed, settings.always)
-        self.people = People(training, corpus.select(np.empty(0, np.int64)), testing)
-        self.data = people.fingerprint(training, *([view] if view else []))
+        self.people = apart(corpus, settings, view)
         teacher = Teacher(model_file(Path(settings.teacher))) if settings.teacher else silent
-        self.population = Population(training, settings, teacher, view)
+        self.population = Population(self.people.training, settings, teacher, self.people.view)
         self._members = lru_cache(1)(self._draw)
 
     def _draw(self, number: int, mixed: bool) -> list[Member[Answers]]:

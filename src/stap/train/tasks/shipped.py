@@ -20,9 +20,8 @@ from stap.model.fusion import NEVER, Fusion
 from stap.model.score import to_tensors
 from stap.model.transformer import Transformer
 from stap.phi import apply
-from stap.train import people
 from stap.train.config import TrainConfig
-from stap.train.people import People, hold_out
+from stap.train.people import People, apart
 from stap.train.tasks.base import Task, fresh, started
 from stap.train.tasks.population import Population
 from stap.train.tasks.rounds import Round
@@ -120,15 +119,13 @@ class Shipped(Task):
     sums = ("loss", "blend", "known")  # the blend's loss over the labels that it knows
     result = "model.safetensors"
 
-    def __init__(self, corpus: Corpus, settings: TrainConfig, view: Corpus | None = None) -> None:
+    def __init__(self, corpus: Corpus | People, settings: TrainConfig, view: Corpus | None = None) -> None:
         if settings.model.launches and not settings.start:
             remedy = "name it with --start, e.g. RUN/model.safetensors of `stap train --preset shipped`"
             raise BadInput("training config", "a launch head is added to a trained model", remedy)
         self.settings, self.steps = settings, settings.population.steps
-        training, testing = hold_out(corpus, settings.fold, settings.seed, settings.always)
-        self.people = People(training, corpus.select(np.empty(0, np.int64)), testing)
-        self.data = people.fingerprint(training, *([view] if view else []))
-        self.population = Population(training, settings, tabulate, view)
+        self.people = apart(corpus, settings, view)
+        self.population = Population(self.people.training, settings, tabulate, self.people.view)
 
     def epoch(self, number: int, begun: int) -> EvidenceRound:
         """A round on the prior alone ends where the real people come in."""
