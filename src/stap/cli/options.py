@@ -124,17 +124,25 @@ def _reader(
     return Reader(sources.Options(format, zone, skip_bad_rows, keep_system), users or [])
 
 
-def reads_logs(command: Callable[..., None]) -> Callable[..., None]:
-    """For a command that asks for `read: Reader`: it takes the options above, and gets the reader made of them."""
-    own, shared = (dict(signature(function, eval_str=True).parameters) for function in (command, _reader))
-    del own["read"]
+def shares(name: str, make: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """For commands that ask for `name`: they take the options of `make`, and get what it makes of them."""
 
-    @wraps(command)
-    def run(**given: Any) -> None:
-        command(read=_reader(**{name: given.pop(name) for name in shared}), **given)
+    def shared(command: Callable[..., None]) -> Callable[..., None]:
+        own, others = (dict(signature(function, eval_str=True).parameters) for function in (command, make))
+        del own[name]
 
-    run.__signature__ = Signature([*own.values(), *shared.values()])  # type: ignore[attr-defined]
-    return run
+        @wraps(command)
+        def run(**given: Any) -> None:
+            command(**{name: make(**{each: given.pop(each) for each in others})}, **given)
+
+        options = sorted((*own.values(), *others.values()), key=lambda option: option.default is not option.empty)
+        run.__signature__ = Signature(options)  # type: ignore[attr-defined] # (what has to be given comes first)
+        return run
+
+    return shared
+
+
+reads_logs = shares("read", _reader)
 
 
 def load(module: str) -> Any:
