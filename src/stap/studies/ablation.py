@@ -14,15 +14,14 @@ from stap.describe.canvas import drawing
 from stap.evaluate import Terms
 from stap.metrics import NAMES
 from stap.studies import runs
-from stap.studies.experiment import Experiment, Found, Job, Outcome, Scale
+from stap.studies.experiment import Found, Job, Outcome, Scale
 from stap.studies.populations import PUBLISHED_ABLATION, PUBLISHED_MODELS, NamedPeople
-from stap.studies.recipe import Recipe
+from stap.studies.recipe import Trains
 from stap.terminal import Grid
 from stap.train.config import TrainConfig
 
 KINDS = {"base": True, "non-shuffle": False}
 LONGER = 2  # times the recipe's epochs: learning by heart takes its time
-SEEDS: dict[Scale, int] = {"paper": 5, "here": 1, "toy": 1}
 PUBLISHED_PAIR = "Tsinghua -> LSApp"
 EXPLAINED = (
     "Training (dashed) and validation (solid), by epoch. Without the shuffle a model comes to know by heart the people "
@@ -31,21 +30,12 @@ EXPLAINED = (
 
 
 @dataclass(frozen=True)
-class Ablation(Experiment):
-    people: tuple[NamedPeople, ...]  # trained on the first, tested on the second; or on new people of the first
+class Ablation(Trains):
+    """Trained on the first people given, tested on the second; or on new people of the first."""
+
+    SEEDS: ClassVar[dict[Scale, int]] = {"paper": 5, "here": 1, "toy": 1}
     name: ClassVar[str] = "ablation"
     question: ClassVar[str] = "What does it do to draw phi anew for every window and epoch?"
-
-    @property
-    def recipe(self) -> Recipe:
-        return Recipe.of(self.scale)
-
-    @property
-    def seeds(self) -> range:
-        return range(SEEDS[self.scale])
-
-    def about(self) -> dict[str, Any]:
-        return {"data": {each.name: each.about() for each in self.people}, "seeds": list(self.seeds)}
 
     def jobs(self) -> list[Job]:
         return [

@@ -18,13 +18,12 @@ from stap.describe.canvas import drawing, plain
 from stap.evaluate import Terms
 from stap.metrics import NAMES
 from stap.studies import runs
-from stap.studies.experiment import Experiment, Found, Job, Outcome, Scale, file_hash
+from stap.studies.experiment import Found, Job, Outcome, Scale, file_hash
 from stap.studies.populations import NamedPeople
-from stap.studies.recipe import Recipe
+from stap.studies.recipe import Trains
 from stap.terminal import Grid
 from stap.train.config import TrainConfig
 
-SEEDS: dict[Scale, int] = {"paper": 5, "here": 1, "toy": 1}
 LENGTHS: dict[Scale, tuple[int, ...]] = {
     "paper": tuple(2**power for power in range(4, 15)),
     "here": tuple(2**power for power in range(4, 13)),
@@ -39,24 +38,14 @@ EXPLAINED = (
 
 
 @dataclass(frozen=True)
-class Context(Experiment):
-    people: tuple[NamedPeople, ...]
-    model: Path | None  # a trained one that is given less; needs no statistics of its own
+class Context(Trains):
+    model: Path | None  # a trained one that is given less; without statistics of its own
+    SEEDS: ClassVar[dict[Scale, int]] = {"paper": 5, "here": 1, "toy": 1}
     name: ClassVar[str] = "context"
     question: ClassVar[str] = "How much of the past is worth reading?"
 
-    @property
-    def recipe(self) -> Recipe:
-        return Recipe.of(self.scale)
-
-    @property
-    def seeds(self) -> range:
-        return range(SEEDS[self.scale])
-
     def about(self) -> dict[str, Any]:
-        model = file_hash(self.model) if self.model else None
-        data = {each.name: each.about() for each in self.people}
-        return {"data": data, "model": model, "seeds": list(self.seeds)}
+        return super().about() | {"model": file_hash(self.model) if self.model else None}
 
     def jobs(self) -> list[Job]:
         jobs, recipe = [], self.recipe

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,16 +17,15 @@ from stap.describe.canvas import drawing
 from stap.evaluate import Terms
 from stap.metrics import NAMES
 from stap.studies import runs
-from stap.studies.experiment import Experiment, Found, Job, Outcome, Scale
+from stap.studies.experiment import Found, Job, Outcome, Scale
 from stap.studies.populations import PUBLISHED, PUBLISHED_MODELS, NamedPeople
-from stap.studies.recipe import Recipe
+from stap.studies.recipe import Trains
 from stap.terminal import Grid
 from stap.train.config import TrainConfig
 
 CLASSICAL = ("previous", "mfu", "mru", "markov", "ppm", "blend")
 MODEL = "stap"
 LEAST = 10  # people for 7 : 1 : 2
-SEEDS: dict[Scale, int] = {"paper": 5, "here": 5, "toy": 2}
 COLOURS = {"previous": "#d55e00", "markov": "#009e73", "blend": "#cc79a7", MODEL: "#0072b2"}
 EXPLAINED = (
     "HR@1 of the model (mean over seeds, bars: one standard deviation) beside three classical predictors, on the same "
@@ -35,21 +34,10 @@ EXPLAINED = (
 
 
 @dataclass(frozen=True)
-class Performance(Experiment):
-    people: tuple[NamedPeople, ...]
+class Performance(Trains):
+    SEEDS: ClassVar[dict[Scale, int]] = {"paper": 5, "here": 5, "toy": 2}
     name: ClassVar[str] = "performance"
     question: ClassVar[str] = "Trained on some people, how well does it predict others?"
-
-    @property
-    def recipe(self) -> Recipe:
-        return Recipe.of(self.scale)
-
-    @property
-    def seeds(self) -> range:
-        return range(SEEDS[self.scale])
-
-    def about(self) -> dict[str, Any]:
-        return {"data": {each.name: each.about() for each in self.people}, "seeds": list(self.seeds)}
 
     def jobs(self) -> list[Job]:
         jobs, recipe = [], self.recipe

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, ClassVar, Self
 
-from stap.studies.experiment import Scale
+from stap.studies.experiment import Experiment, Scale
 from stap.studies.populations import NamedPeople
 from stap.train.config import TrainConfig
 from stap.train.presets import PRESETS
@@ -29,6 +29,25 @@ class Recipe:
         first = max(1, epochs // 4)
         shorter = tuple((length, first) for length, _ in base.curriculum if length < model.context)
         return replace(base, seed=seed, model=model, curriculum=shorter, epochs=epochs, validate_every=first)
+
+
+@dataclass(frozen=True)
+class Trains(Experiment):
+    """An experiment that trains by the recipe of its scale, with some seeds."""
+
+    people: tuple[NamedPeople, ...]
+    SEEDS: ClassVar[dict[Scale, int]]
+
+    @property
+    def recipe(self) -> Recipe:
+        return Recipe.of(self.scale)
+
+    @property
+    def seeds(self) -> range:
+        return range(self.SEEDS[self.scale])
+
+    def about(self) -> dict[str, Any]:
+        return {"data": {each.name: each.about() for each in self.people}, "seeds": list(self.seeds)}
 
 
 PURE = replace(PRESETS["pure"], task="paper", average=0.0)  # its switches, for the paper's task on the people there are
