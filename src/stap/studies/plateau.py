@@ -38,10 +38,15 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "shorter windows first": {"curriculum": ((16, 2), (32, 2))},
     "tied apps": {"model": {"tied_apps": True}},
 }
-# Which weights are a trained model's, the others being new: (where in the qkv matrix, whole tensors by their ends).
-LOOKS, NAMES = "how it looks", "how it names"
-HALVES: dict[str, tuple[str, ...]] = {"nothing": (), LOOKS: (LOOKS,), NAMES: (NAMES,), "both": (LOOKS, NAMES)}
-NAMING = ("embed_app.weight", "fuse.weight", "fuse.bias", "attention.out.weight", "head.weight")
+# What a new model is given of a trained one. Queries and keys look; values and the tensors that end so name.
+LOOKING, NAMING = "how it looks", "how it names"
+HALVES: dict[str, tuple[str, ...]] = {
+    "nothing": (),
+    LOOKING: (LOOKING,),
+    NAMING: (NAMING,),
+    "both": (LOOKING, NAMING),
+}
+NAMING_TENSORS = ("embed_app.weight", "fuse.weight", "fuse.bias", "attention.out.weight", "head.weight")
 EXPLAINED = (
     "Left: the epoch at which the loss has fallen by 0.3, with one switch at a time on top of the paper's settings "
     "(an arrow: not within the run). Right: new models that were given a part of a trained one."
@@ -126,9 +131,9 @@ def _mixed(new: Mapping[str, Tensor], donor: Mapping[str, Tensor], halves: Seque
     for name, given in donor.items():
         if name.endswith("attention.qkv.weight"):
             looks = len(given) * 2 // 3  # queries and keys first, values last
-            first = (given if LOOKS in halves else new[name])[:looks]
-            mixed[name] = torch.cat([first, (given if NAMES in halves else new[name])[looks:]])
-        elif name.endswith(NAMING) and NAMES in halves:
+            first = (given if LOOKING in halves else new[name])[:looks]
+            mixed[name] = torch.cat([first, (given if NAMING in halves else new[name])[looks:]])
+        elif name.endswith(NAMING_TENSORS) and NAMING in halves:
             mixed[name] = given
     return mixed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from stap.events import Corpus
 from stap.metrics import NAMES
 from stap.model import weights
 from stap.registry import maker
+from stap.studies.people import tested
 from stap.train import journal, run
 from stap.train.config import TrainConfig
 from stap.weights import model_file
@@ -31,7 +31,7 @@ def trained(folder: Path, corpus: Corpus, settings: TrainConfig, watch: run.Watc
 
 def testing(folder: Path, corpus: Corpus) -> Corpus:
     """The people whom a run kept for testing."""
-    kept = set(json.loads((folder / run.USERS).read_text())["testing"])
+    kept = set(tested(folder))
     return corpus.select(np.array([n for n, name in enumerate(corpus.users) if name in kept], np.int64))
 
 
