@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 from rich import box
 from rich import progress as bars
@@ -121,6 +122,11 @@ class Grid:
     rows: Sequence[Sequence[str | Text]]
     caption: str = ""
     words: tuple[str, ...] = ()  # further columns that hold words, which may wrap; all others hold figures
+
+    def data(self) -> dict[str, Any]:
+        """The same for a program, as JSON has it."""
+        rows = [[str(cell) for cell in row] for row in self.rows]
+        return {"title": self.title, "headers": list(self.headers), "rows": rows, "caption": self.caption}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Text(harmless(self.title), style="bold")

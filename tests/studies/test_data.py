@@ -14,7 +14,8 @@ from stap.metrics import NAMES
 from stap.model import weights
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
-from stap.studies.populations import PUBLISHED, populations
+from stap.published import PUBLISHED
+from stap.studies.populations import populations
 
 
 def test_people_are_named() -> None:

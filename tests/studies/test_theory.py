@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.text import Text
 
+from stap.describe.canvas import drawing
 from stap.errors import BadInput
 from stap.studies import experiment
 from stap.studies.chains import KINDS, Bayes, transitions, walk
 from stap.studies.theory import Theory, exactly
+from stap.terminal import Grid
 
 
 def test_two_apps_by_hand() -> None:
@@ -76,7 +79,12 @@ def test_a_study_goes_on_where_it_was_killed(tmp_path: Path, monkeypatch: pytest
             return {"key": key}
 
         def outcome(self, found: object) -> experiment.Outcome:
-            return experiment.Outcome({"found": found}, (), lambda path: path.touch())
+            table = Grid("A table", ("what", "value"), [("one", Text("1.0", "bold"))], "Said.")
+            return experiment.Outcome({"found": found}, (table,), draw)
+
+    def draw(path: Path) -> None:
+        with drawing(path, (3, 3), "Explained.") as figure:
+            figure.subplots().plot([1, 2], [3, 4])
 
     with pytest.raises(KeyboardInterrupt):
         experiment.carry_out(Small("toy"), tmp_path)
@@ -86,6 +94,9 @@ def test_a_study_goes_on_where_it_was_killed(tmp_path: Path, monkeypatch: pytest
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["found"] == {key: {"key": key} for key in "abc"}
     assert {"command", "version", "revision", "seconds", "scale"} <= set(result["provenance"])
+    said = {"title": "A table", "headers": ["what", "value"], "rows": [["one", "1.0"]], "caption": "Said."}
+    assert result["tables"] == [said]
+    assert result["figure"]["charts"][0]["series"][0]["y"] == [3.0, 4.0]
     with pytest.raises(BadInput, match="another study is in it"):
         experiment.carry_out(Small("here"), tmp_path)
     (tmp_path / "jobs" / "a.json").write_text("{")

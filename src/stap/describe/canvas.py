@@ -1,7 +1,11 @@
-"""What all figures share: no screen needed, one look, a sentence below that says what is drawn, saved whole or not."""
+"""What all figures share: no screen needed, one look, a sentence below that says what is drawn, saved whole or not.
+
+Saved to a path that ends in .json it is what the figure shows, as data (`describe/drawn.py`).
+"""
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,6 +52,11 @@ def drawing(path: Path, size: tuple[float, float], explained: str) -> Iterator[F
         yield figure
         figure.supxlabel(fill(explained, round(11 * size[0])), fontsize=10.5, color=INK, x=0.01, ha="left")
         with replacing(path) as draft:
+            if path.suffix == ".json":
+                from stap.describe.drawn import told
+
+                draft.write_text(json.dumps(told(figure, explained)))
+                return
             figure.savefig(draft, dpi=120, format=path.suffix[1:] if path.suffix in (".svg", ".pdf") else "png")
 
 

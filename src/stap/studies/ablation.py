@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 from stap.describe.canvas import drawing
 from stap.evaluate import Terms
 from stap.metrics import NAMES
+from stap.published import PUBLISHED_ABLATION, PUBLISHED_MODELS
 from stap.studies import runs
 from stap.studies.experiment import Found, Job, Outcome, Scale
-from stap.studies.populations import PUBLISHED_ABLATION, PUBLISHED_MODELS, NamedPeople
+from stap.studies.populations import NamedPeople
 from stap.studies.recipe import Trains
 from stap.terminal import Grid
 from stap.train.config import TrainConfig

@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 from stap.describe.counts import counts, draw_distributions
 from stap.evaluate import paper, report
 from stap.metrics import NAMES
+from stap.published import PUBLISHED
 from stap.registry import maker
 from stap.studies.experiment import Experiment, Found, Job, Outcome
-from stap.studies.populations import PUBLISHED, NamedPeople
+from stap.studies.populations import NamedPeople
 from stap.terminal import Grid
 from stap.windows import VOCABULARY, filter_users
 

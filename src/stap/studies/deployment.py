@@ -28,6 +28,7 @@ from stap.events import Event, Floats, Moment, Ranking
 from stap.model import weights
 from stap.model.config import ModelConfig
 from stap.model.transformer import Transformer
+from stap.published import ENGINE, MARK
 from stap.registry import Stap
 from stap.studies import runs
 from stap.studies.experiment import Experiment, Found, Job, Outcome, file_hash
@@ -42,7 +43,7 @@ ENGINES: dict[str, tuple[Any, Settings]] = {
     "int8 with vectors, as it ships": ("int8", Settings()),
 }
 STRETCH = 16  # events, of which a result's file has the median
-PUBLISHED = ("as published: scalar fp32", "", "", "< 50", "44", "156", "200")
+PUBLISHED = (f"{MARK}: scalar fp32", "", "", *ENGINE.values())
 COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7")
 MARKS = ("o", "s", "^", "D")
 EXPLAINED = (
@@ -253,9 +254,9 @@ def _draw(engines: Mapping[str, Found], strategies: Mapping[str, Mapping[str, Fo
                 for (strategy, found), colour in zip(row.items(), COLOURS, strict=True):
                     ahead = found["HR@1"] - row["iswi"]["HR@1"]
                     times, style = [found["p99"], found["max"]], {"color": colour, "markersize": 9}
-                    right.plot(times, [ahead, ahead], "-", linewidth=1, **style)
+                    right.plot(times, [ahead, ahead], "-", linewidth=1, gid=f"{plain(people)}: {strategy}", **style)
                     right.plot(times[:1], [ahead], mark, label=f"{plain(people)}: {strategy}", **style)
-                    right.plot(times[1:], [ahead], mark, markerfacecolor="white", **style)
+                    right.plot(times[1:], [ahead], mark, markerfacecolor="white", gid="its slowest", **style)
             right.set(xscale="log", xlabel="CPU milliseconds: p99, and the largest", ylabel="points of HR@1 from iswi")
             right.set(title="Accuracy against latency")
             right.legend(frameon=False, fontsize=9, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14))

@@ -198,7 +198,7 @@ def _draw(
                 axis.legend(frameon=False)
             for length, epochs in falls.items():
                 fell = [epoch for epoch in epochs if epoch is not None]
-                when.plot([length] * len(fell), fell, "o", color=BLUE, alpha=0.7, markersize=7)
+                when.plot([length] * len(fell), fell, "o", color=BLUE, alpha=0.7, markersize=7, gid="the fall")
             if fit is not None:
                 x = np.array(list(falls), float)
                 words = f"{fit['start']:.1f} + {fit['slope']:.2f} log2 L, R² = {fit['R2']:.2f}"

@@ -3,7 +3,8 @@
 FOLDER/study.json      which experiment, how large, on what: a folder belongs to one
 FOLDER/jobs/KEY.json   what one job found; a job that is there is not done again, so a kill costs only its own jobs
 FOLDER/runs/KEY        what a long job has come to, so that a kill costs a minute of it at most
-FOLDER/result.json     every figure, with provenance: command, version, revision, data, seeds, seconds
+FOLDER/result.json     every figure, with provenance (command, version, revision, data, seeds, seconds), tables and
+                       what is drawn: all that `stap report` reads
 FOLDER/result.md       the tables
 FOLDER/figure.png      and .svg
 """
@@ -17,6 +18,7 @@ import platform
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -94,11 +96,20 @@ def carry_out(experiment: Experiment, folder: Path, processes: int = 1, cluster:
         "seconds_now": round(time.time() - begun, 1),
         "jobs": len(jobs),
     }
-    _write(folder / "result.json", json.dumps({"provenance": provenance, **outcome.figures}, indent=1) + "\n")
+    result = {"provenance": provenance, **outcome.figures, **_shown(outcome)}
+    _write(folder / "result.json", json.dumps(result, indent=1) + "\n")
     _write(folder / "result.md", "\n\n".join(map(markdown, outcome.tables)) + "\n")
     for kind in ("png", "svg"):
         outcome.draw(folder / f"figure.{kind}")
     return outcome
+
+
+def _shown(outcome: Outcome) -> dict[str, Any]:
+    """The tables and the figure as data."""
+    with tempfile.TemporaryDirectory(prefix="stap-") as folder:
+        path = Path(folder) / "figure.json"
+        outcome.draw(path)
+        return {"tables": [table.data() for table in outcome.tables], "figure": _read(path)}
 
 
 def _claim(folder: Path, about: dict[str, Any]) -> None:

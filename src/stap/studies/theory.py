@@ -91,8 +91,8 @@ class Theory(Experiment):
                     one = found[_key(kind)]
                     seen = one["seen"]
                     axes[0].loglog(seen, np.maximum(one["distance"], 1e-6), label=kind, **style)
-                    axes[1].semilogx(seen, one["posterior"], **style)
-                    axes[2].semilogx(seen, one["divergence"], **style)
+                    axes[1].semilogx(seen, one["posterior"], gid=kind, **style)
+                    axes[2].semilogx(seen, one["divergence"], gid=kind, **style)
                 axes[2].axhline(math.log(math.factorial(apps)), color=GREY, linewidth=2, label=f"log {apps}!")
                 axes[0].set(title="Prediction", ylabel="distance from the truth", xlabel="usages seen")
                 axes[1].set(title="Posterior", ylabel="mass of the true phi", xlabel="usages seen", ylim=(0, 1.02))

@@ -93,7 +93,8 @@ def _draw(results: Mapping[str, Mapping[str, Any]]) -> Callable[[Path], None]:
             for (name, rooms), colour in zip(results.items(), COLOURS, strict=False):
                 x = [int(room) for room in rooms]
                 axis.plot(x, [row["room"]["HR@1"] for row in rooms.values()], "o-", color=colour, label=plain(name))
-                axis.plot(x, [row["all"]["HR@1"] for row in rooms.values()], ":", color=colour)
+                whole = [row["all"]["HR@1"] for row in rooms.values()]
+                axis.plot(x, whole, ":", color=colour, gid=f"{plain(name)}, room for {WHOLE}")
             axis.plot([], [], ":", color=GREY, label=f"the same people, room for {WHOLE}")
             axis.set_xscale("log", base=2)
             axis.set_xticks(ROOMS, list(map(str, ROOMS)))
