@@ -1,0 +1,164 @@
+// The page as a whole: who is looked at, what is loaded when, and the wire over which changes come.
+import { personal, users as allUsers } from "./api.js";
+import { apps } from "./apps.js";
+import { aboutApp, confirmed, forgetting } from "./dialogs.js";
+import { byId, calmly, h } from "./dom.js";
+import { follow } from "./follow.js";
+import { hits } from "./hits.js";
+import { imports } from "./imports.js";
+import { next } from "./next.js";
+import { privacy } from "./privacy.js";
+import { server } from "./server.js";
+import { themes } from "./themes.js";
+import { timeline } from "./timeline.js";
+import { week } from "./week.js";
+
+const FIRST = "me";
+const [home, welcome, notice, link, picker] = ["home", "welcome", "notice", "link", "user"].map(byId);
+let api = personal(localStorage.getItem("stap-user") ?? FIRST);
+let people = [];
+let wire = null;
+
+const person = { api: () => api, failed };
+const row = next(person, open);
+const list = apps({ open, hide, forget });
+const day = timeline(person);
+const panels = [week(), hits(), follow(), list];
+const machine = server();
+const rights = privacy(person, deleted);
+const taking = imports(person, imported);
+
+function failed(refusal) {
+  if (!("status" in refusal)) throw refusal; // a mistake of ours: the console has it
+  const locked = refusal.status === 401;
+  if (locked) {
+    wire?.close(); // asking again would not help
+    tell("away", "Locked");
+  }
+  const why = locked ? "This page needs the address that `stap serve` printed." : refusal.why;
+  const remedy = locked ? "Open it once; it holds the key, and this browser remembers it." : refusal.remedy;
+  notice.replaceChildren(h("strong", {}, why), remedy ? ` ${remedy}` : "");
+  notice.hidden = false;
+}
+
+/** Who is here, and for them the row first: it is what somebody came for. */
+async function load() {
+  people = await allUsers();
+  notice.hidden = true;
+  if (!people.some((each) => each.user === api.user && each.events)) {
+    const other = people.find((each) => each.user === FIRST && each.events) ?? people.find((each) => each.events);
+    if (other) choose(other.user);
+  }
+  const known = people.find((each) => each.user === api.user);
+  welcome.hidden = Boolean(known?.events);
+  home.hidden = byId("sections").hidden = !known?.events;
+  document.title = known?.events ? "STAP: what comes next" : "STAP: welcome";
+  showPeople();
+  if (known?.events) {
+    row.refresh();
+    statistics();
+  }
+  rights.update(people, await machine.update());
+}
+
+const statistics = calmly(10_000, async () => {
+  const whose = api.user;
+  try {
+    const told = await api.statistics();
+    if (whose !== api.user) return;
+    for (const panel of panels) panel.update(told);
+    day.update(told, people.find((each) => each.user === whose));
+  } catch (refusal) {
+    failed(refusal);
+  }
+});
+
+function showPeople() {
+  byId("person").hidden = people.length < 2;
+  picker.replaceChildren(...people.map(({ user }) => h("option", { value: user, selected: user === api.user }, user)));
+}
+
+function choose(user) {
+  api = personal(user);
+  localStorage.setItem("stap-user", user);
+  row.empty();
+  day.empty();
+  connect();
+}
+
+picker.addEventListener("change", () => {
+  choose(picker.value);
+  reload();
+});
+
+const reload = () => load().catch(failed);
+
+/** Server-sent events; the browser connects again by itself. */
+function connect() {
+  wire?.close();
+  wire = api.live();
+  wire.onopen = () => tell("live", "Live");
+  wire.onerror = () => {
+    if (link.textContent === "Locked") return;
+    tell("away", "Not connected");
+    if (wire.readyState === EventSource.CLOSED) setTimeout(connect, 5000);
+  };
+  wire.addEventListener("ranking", (event) => {
+    const told = JSON.parse(event.data);
+    if (home.hidden) return void again();
+    row.happened(told);
+    statistics();
+  });
+  wire.addEventListener("import", (event) => /"done"/.test(event.data) && again());
+}
+const again = calmly(2000, reload);
+
+function tell(state, text) {
+  if (link.dataset.state === "away" && state === "live") reload();
+  link.dataset.state = state;
+  link.textContent = text;
+}
+
+function open(app) {
+  aboutApp(app, {
+    known: list.about(app),
+    why: () => api.why({ app, at: row.moment() }),
+    hide: (hidden) => hide(app, hidden),
+    forget: () => forget(app),
+  });
+}
+
+async function hide(app, hidden) {
+  await changing(() => api.hide(app, hidden));
+}
+
+async function forget(app) {
+  if (await confirmed(forgetting(app, list.about(app)))) await changing(() => api.forget(app));
+}
+
+async function changing(work) {
+  try {
+    await work();
+    await load();
+    const told = await api.statistics();
+    for (const panel of panels) panel.update(told);
+  } catch (refusal) {
+    failed(refusal);
+  }
+}
+
+async function imported() {
+  await reload();
+}
+
+async function deleted() {
+  localStorage.removeItem("stap-user");
+  choose(FIRST);
+  await reload();
+  byId("main").focus();
+}
+
+byId("demo").addEventListener("click", () => taking.demo());
+themes(byId("theme"));
+connect();
+reload();
