@@ -7,7 +7,10 @@ export class Refusal extends Error {
   }
 }
 
-const AWAY = { why: "The server does not answer", remedy: "Is `stap serve` still running? This page tries again by itself." };
+const AWAY = {
+  why: "The server does not answer",
+  remedy: "Is `stap serve` still running? This page tries again by itself.",
+};
 
 async function ask(method, path, body) {
   let answer;

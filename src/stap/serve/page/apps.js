@@ -8,7 +8,15 @@ export function apps({ open, hide, forget }) {
   const [place, find] = [byId("app-list"), byId("find")];
   const list = h("ul", { class: "apps" });
   const found = h("p", { class: "aural", role: "status" });
-  const more = h("button", { type: "button", class: "quiet more", onclick: () => { all = true; show(); list.querySelectorAll(".open")[FEW]?.focus(); } });
+  const more = h("button", {
+    type: "button",
+    class: "quiet more",
+    onclick: () => {
+      all = true;
+      show();
+      list.querySelectorAll(".open")[FEW]?.focus();
+    },
+  });
   place.append(list, found, more);
   let known = [];
   let all = false;
@@ -20,7 +28,11 @@ export function apps({ open, hide, forget }) {
     const held = document.activeElement?.closest?.(".apps li")?.dataset.app; // who refreshes must not lose their place
     const part = document.activeElement?.className;
     list.replaceChildren(...shown.map(line));
-    if (held !== undefined) [...list.children].find((each) => each.dataset.app === held)?.querySelector(`.${part.split(" ")[0]}`)?.focus();
+    if (held !== undefined)
+      [...list.children]
+        .find((each) => each.dataset.app === held)
+        ?.querySelector(`.${part.split(" ")[0]}`)
+        ?.focus();
     more.hidden = shown.length === matching.length;
     more.textContent = `Show all ${count(matching.length)} apps`;
     found.textContent = wanted ? `${times(matching.length, "app")} found` : "";
@@ -29,12 +41,27 @@ export function apps({ open, hide, forget }) {
   }
 
   function line({ app, usages, minutes, hidden }) {
-    return h("li", { "data-app": app, class: hidden ? "hidden" : undefined },
+    return h(
+      "li",
+      { "data-app": app, class: hidden ? "hidden" : undefined },
       h("span", { class: "tile small", "aria-hidden": "true" }, initial(app)),
       h("button", { type: "button", class: "open", onclick: () => open(app) }, app),
       h("span", { class: "amount" }, `${count(usages)} × · ${duration(minutes)}`),
-      h("button", { type: "button", class: "toggle quiet", "aria-label": `${hidden ? "Show" : "Hide"} ${app}`, onclick: () => hide(app, !hidden) }, hidden ? "Show" : "Hide"),
-      h("button", { type: "button", class: "drop-it quiet", "aria-label": `Forget ${app}`, onclick: () => forget(app) }, "Forget"),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "toggle quiet",
+          "aria-label": `${hidden ? "Show" : "Hide"} ${app}`,
+          onclick: () => hide(app, !hidden),
+        },
+        hidden ? "Show" : "Hide",
+      ),
+      h(
+        "button",
+        { type: "button", class: "drop-it quiet", "aria-label": `Forget ${app}`, onclick: () => forget(app) },
+        "Forget",
+      ),
     );
   }
 

@@ -3,7 +3,8 @@ import { drawnToFit, h, svg } from "./dom.js";
 
 /**
  * A chart in `place`. `show(data)` draws it anew; `paint(data, width)` gives
- *   { height, body: [svg elements], marks: [{ text, x, y, w, h, element? }], steps: { ArrowLeft: -1, ... }, start, hint }
+ *   { height, body: [svg elements], marks: [{ text, x, y, w, h, element? }], steps: { ArrowLeft: -1, ... },
+ *     start: the mark where keys begin, hint: what is said while nothing is pointed at }
  * and `table(data)` gives { head: [...], rows: [[...], ...] }.
  */
 export function chart(place, { name, paint, table, empty }) {
@@ -27,9 +28,28 @@ export function chart(place, { name, paint, table, empty }) {
     listed.querySelector("table")?.parentElement.remove();
     if (!listed.open || !data) return;
     const { head, rows } = table(data);
-    const cells = (tag, row) => h("tr", {}, row.map((each, at) => (at || tag === "th" ? h(tag, tag === "th" ? { scope: "col" } : {}, each) : h("th", { scope: "row" }, each))));
-    const body = h("table", {}, h("caption", { class: "aural" }, name), h("thead", {}, cells("th", head)), h("tbody", {}, rows.map((row) => cells("td", row))));
-    listed.append(h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${name}, as a table` }, body));
+    const line = ([first, ...others]) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, first),
+        others.map((each) => h("td", {}, each)),
+      );
+    const top = h(
+      "tr",
+      {},
+      head.map((each) => h("th", { scope: "col" }, each)),
+    );
+    const body = h(
+      "table",
+      {},
+      h("caption", { class: "aural" }, name),
+      h("thead", {}, top),
+      h("tbody", {}, rows.map(line)),
+    );
+    listed.append(
+      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${name}, as a table` }, body),
+    );
   }
 
   return {
@@ -56,7 +76,13 @@ function readable(canvas, readout, name, { marks, steps, start = marks.length - 
     const mark = marks[at];
     canvas.setAttribute("aria-valuenow", at);
     canvas.setAttribute("aria-valuetext", mark.text);
-    for (const [key, value] of Object.entries({ x: mark.x - 1.5, y: mark.y - 1.5, width: mark.w + 3, height: mark.h + 3 })) box.setAttribute(key, value);
+    for (const [key, value] of Object.entries({
+      x: mark.x - 1.5,
+      y: mark.y - 1.5,
+      width: mark.w + 3,
+      height: mark.h + 3,
+    }))
+      box.setAttribute(key, value);
   };
   const reveal = (shown) => {
     box.setAttribute("visibility", shown && !marks[at].element ? "visible" : "hidden");
@@ -65,7 +91,13 @@ function readable(canvas, readout, name, { marks, steps, start = marks.length - 
     if (shown && at !== start) marks[start].element?.classList.remove("lit");
     readout.textContent = shown ? marks[at].text : hint;
   };
-  const set = { role: "slider", tabindex: 0, "aria-label": name, "aria-valuemin": 0, "aria-valuemax": marks.length - 1 };
+  const set = {
+    role: "slider",
+    tabindex: 0,
+    "aria-label": name,
+    "aria-valuemin": 0,
+    "aria-valuemax": marks.length - 1,
+  };
   for (const [key, value] of Object.entries(set)) canvas.setAttribute(key, value);
   go(start);
   reveal(false);
@@ -83,7 +115,8 @@ function readable(canvas, readout, name, { marks, steps, start = marks.length - 
   const point = (event) => {
     const { left, top } = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
-    const away = (mark) => Math.hypot(Math.max(mark.x - x, 0, x - mark.x - mark.w), Math.max(mark.y - y, 0, y - mark.y - mark.h));
+    const away = (mark) =>
+      Math.hypot(Math.max(mark.x - x, 0, x - mark.x - mark.w), Math.max(mark.y - y, 0, y - mark.y - mark.h));
     let [nearest, least] = [marks.findIndex((mark) => mark.element === event.target), 14];
     marks.forEach((mark, index) => {
       const distance = mark.element ? Infinity : away(mark);

@@ -25,11 +25,14 @@ export function calmly(milliseconds, work) {
   let last = -Infinity;
   return () => {
     if (waiting) return;
-    waiting = setTimeout(() => {
-      waiting = 0;
-      last = performance.now();
-      work();
-    }, Math.max(0, last + milliseconds - performance.now()));
+    waiting = setTimeout(
+      () => {
+        waiting = 0;
+        last = performance.now();
+        work();
+      },
+      Math.max(0, last + milliseconds - performance.now()),
+    );
   };
 }
 

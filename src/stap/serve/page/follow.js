@@ -7,11 +7,20 @@ const MOST = 7; // apps on either side
 const GAP = 10;
 
 export function follow() {
-  const picture = chart(byId("follow"), { name: "What follows what", paint, table, empty: "No app has followed another yet." });
+  const picture = chart(byId("follow"), {
+    name: "What follows what",
+    paint,
+    table,
+    empty: "No app has followed another yet.",
+  });
   return {
     update({ follow: links, apps }) {
       const usages = new Map(apps.map((each) => [each.app, each.usages]));
-      picture.show(links.length ? links.map((link) => ({ ...link, share: link.count / Math.max(usages.get(link.from) ?? 0, link.count) })) : null);
+      picture.show(
+        links.length
+          ? links.map((link) => ({ ...link, share: link.count / Math.max(usages.get(link.from) ?? 0, link.count) }))
+          : null,
+      );
     },
   };
 }
@@ -20,18 +29,26 @@ export function follow() {
 function side(links, end) {
   const total = new Map();
   for (const link of links) total.set(link[end], (total.get(link[end]) ?? 0) + link.count);
-  return [...total].sort((a, b) => b[1] - a[1]).slice(0, MOST).map(([app]) => app);
+  return [...total]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, MOST)
+    .map(([app]) => app);
 }
 
 function stacked(apps, links, end, scale, tall) {
-  const sizes = apps.map((app) => links.filter((link) => link[end] === app).reduce((all, link) => all + link.count, 0) * scale);
-  const gap = apps.length > 1 ? Math.min(28, (tall - sizes.reduce((all, size) => all + size, 0)) / (apps.length - 1)) : 0;
+  const sizes = apps.map(
+    (app) => links.filter((link) => link[end] === app).reduce((all, link) => all + link.count, 0) * scale,
+  );
+  const gap =
+    apps.length > 1 ? Math.min(28, (tall - sizes.reduce((all, size) => all + size, 0)) / (apps.length - 1)) : 0;
   let y = 0;
-  return new Map(apps.map((app, index) => {
-    const box = { y, h: sizes[index], used: 0 };
-    y += sizes[index] + gap;
-    return [app, box];
-  }));
+  return new Map(
+    apps.map((app, index) => {
+      const box = { y, h: sizes[index], used: 0 };
+      y += sizes[index] + gap;
+      return [app, box];
+    }),
+  );
 }
 
 function paint(all, width) {
@@ -47,7 +64,8 @@ function paint(all, width) {
   const [boxes, ends] = [stacked(sources, links, "from", scale, tall), stacked(targets, links, "to", scale, tall)];
 
   const [bands, marks] = [[], []];
-  const order = (a, b) => sources.indexOf(a.from) - sources.indexOf(b.from) || targets.indexOf(a.to) - targets.indexOf(b.to);
+  const order = (a, b) =>
+    sources.indexOf(a.from) - sources.indexOf(b.from) || targets.indexOf(a.to) - targets.indexOf(b.to);
   for (const link of [...links].sort(order)) {
     const [a, b] = [boxes.get(link.from), ends.get(link.to)];
     const thick = link.count * scale;
@@ -58,16 +76,35 @@ function paint(all, width) {
     const path = `M${left + 8},${y1} C${middle},${y1} ${middle},${y2} ${right - 8},${y2}`;
     const band = svg("path", { class: "band", d: path, "stroke-width": Math.max(1, thick) });
     bands.push(band);
-    marks.push({ element: band, count: link.count, x: middle - 8, y: (y1 + y2) / 2 - thick / 2, w: 16, h: thick,
-      text: `After ${link.from} came ${link.to} ${times(link.count, "time")}, ${percent(link.share)} of its launches` });
+    marks.push({
+      element: band,
+      count: link.count,
+      x: middle - 8,
+      y: (y1 + y2) / 2 - thick / 2,
+      w: 16,
+      h: thick,
+      text: `After ${link.from} came ${link.to} ${times(link.count, "time")}, ${percent(link.share)} of its launches`,
+    });
   }
-  const column = (stack, at, anchor, text) => [...stack].flatMap(([app, box]) => [
-    svg("rect", { class: "node", x: at, y: 4 + box.y, width: 4, height: Math.max(2, box.h), rx: 2 }),
-    svg("text", { class: "lane", x: text, y: 4 + box.y + Math.max(2, box.h) / 2 + 4, "text-anchor": anchor }, short(app, Math.floor(label / 7.4))),
-  ]);
+  const column = (stack, at, anchor, text) =>
+    [...stack].flatMap(([app, box]) => [
+      svg("rect", { class: "node", x: at, y: 4 + box.y, width: 4, height: Math.max(2, box.h), rx: 2 }),
+      svg(
+        "text",
+        { class: "lane", x: text, y: 4 + box.y + Math.max(2, box.h) / 2 + 4, "text-anchor": anchor },
+        short(app, Math.floor(label / 7.4)),
+      ),
+    ]);
   const body = [...bands, ...column(boxes, left, "end", left - 8), ...column(ends, right - 4, "start", right + 8)];
   marks.sort((a, b) => b.count - a.count);
-  return { height: tall + 16, body, marks, start: 0, hint: marks[0].text, steps: { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 } };
+  return {
+    height: tall + 16,
+    body,
+    marks,
+    start: 0,
+    hint: marks[0].text,
+    steps: { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 },
+  };
 }
 
 const table = (links) => ({

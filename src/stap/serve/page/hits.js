@@ -16,7 +16,12 @@ export function hits() {
   const place = byId("hits");
   const figures = h("dl", { class: "figures" });
   place.append(figures);
-  const picture = chart(place, { name: "Hit rate over time", paint, table, empty: "The first day with predictions is still to come." });
+  const picture = chart(place, {
+    name: "Hit rate over time",
+    paint,
+    table,
+    empty: "The first day with predictions is still to come.",
+  });
   let known = null;
 
   function show() {
@@ -26,9 +31,22 @@ export function hits() {
     const recent = scored.slice(-TOLD);
     figures.replaceChildren(
       ...Object.keys(NAMES).map((name) =>
-        h("div", { class: `figure ${name}`, title: MEANING[name] }, h("dt", {}, NAMES[name]), h("dd", {}, percent(mean(recent, name)))),
+        h(
+          "div",
+          { class: `figure ${name}`, title: MEANING[name] },
+          h("dt", {}, NAMES[name]),
+          h("dd", {}, percent(mean(recent, name))),
+        ),
       ),
-      h("p", { class: "over" }, `last ${times(recent.length, "day")}, ${times(recent.reduce((all, each) => all + each.n, 0), "launch", "launches")}`),
+      h(
+        "p",
+        { class: "over" },
+        `last ${times(recent.length, "day")}, ${times(
+          recent.reduce((all, each) => all + each.n, 0),
+          "launch",
+          "launches",
+        )}`,
+      ),
     );
     picture.show(scored.length ? scored : null);
   }
@@ -54,7 +72,11 @@ function smooth(days) {
   return days.map((each, to) => {
     while (moments[from] <= moments[to] - SPAN * DAY) from += 1;
     const span = days.slice(from, to + 1);
-    return { at: moments[to], n: each.n, ...Object.fromEntries(Object.keys(NAMES).map((name) => [name, mean(span, name)])) };
+    return {
+      at: moments[to],
+      n: each.n,
+      ...Object.fromEntries(Object.keys(NAMES).map((name) => [name, mean(span, name)])),
+    };
   });
 }
 
@@ -65,7 +87,8 @@ function paint(days, width) {
   const values = points.flatMap((each) => Object.keys(NAMES).map((name) => each[name])).filter(Number.isFinite);
   const high = Math.min(1, Math.ceil(Math.max(...values) * 10 + 0.5) / 10);
   const low = Math.max(0, Math.floor(Math.min(...values) * 10 - 0.5) / 10);
-  const x = (at) => (last > first ? left + ((at - first) / (last - first)) * (width - left - right) : (left + width) / 2);
+  const x = (at) =>
+    last > first ? left + ((at - first) / (last - first)) * (width - left - right) : (left + width) / 2;
   const y = (share) => bottom - ((share - low) / (high - low)) * (bottom - top);
 
   const body = [];
@@ -73,21 +96,42 @@ function paint(days, width) {
   for (let share = low; share <= high + 1e-9; share += step) {
     const at = Math.round(y(share)) + 0.5;
     body.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: at, y2: at }));
-    body.push(svg("text", { class: "tick", x: left - 8, y: at + 4, "text-anchor": "end" }, `${Math.round(share * 100)} %`));
+    body.push(
+      svg("text", { class: "tick", x: left - 8, y: at + 4, "text-anchor": "end" }, `${Math.round(share * 100)} %`),
+    );
   }
   const shown = last > first ? Math.max(1, Math.min(4, Math.floor(width / 120), Math.round((last - first) / DAY))) : 0;
   for (let tick = 0; tick <= shown; tick += 1) {
     const at = first + Math.round(((last - first) / (shown || 1) / DAY) * tick) * DAY;
-    body.push(svg("text", { class: "tick", x: x(at), y: bottom + 20, "text-anchor": shown === 0 ? "middle" : tick === 0 ? "start" : tick === shown ? "end" : "middle" }, shortDay(at)));
+    body.push(
+      svg(
+        "text",
+        {
+          class: "tick",
+          x: x(at),
+          y: bottom + 20,
+          "text-anchor": shown === 0 ? "middle" : tick === 0 ? "start" : tick === shown ? "end" : "middle",
+        },
+        shortDay(at),
+      ),
+    );
   }
   for (const name of ["again", "blend", "stap"]) {
-    const line = points.filter((each) => Number.isFinite(each[name])).map((each) => `${x(each.at).toFixed(1)},${y(each[name]).toFixed(1)}`);
+    const line = points
+      .filter((each) => Number.isFinite(each[name]))
+      .map((each) => `${x(each.at).toFixed(1)},${y(each[name]).toFixed(1)}`);
     if (line.length > 1) body.push(svg("polyline", { class: `line ${name}`, points: line.join(" ") }));
-    else if (line.length) body.push(svg("circle", { class: `dot ${name}`, cx: line[0].split(",")[0], cy: line[0].split(",")[1], r: 4 }));
+    else if (line.length)
+      body.push(svg("circle", { class: `dot ${name}`, cx: line[0].split(",")[0], cy: line[0].split(",")[1], r: 4 }));
   }
   const marks = points.map((each) => ({
-    x: x(each.at), y: top, w: 1, h: bottom - top,
-    text: `${shortDay(each.at)}: ${Object.keys(NAMES).map((name) => `${NAMES[name]} ${percent(each[name])}`).join(", ")}`,
+    x: x(each.at),
+    y: top,
+    w: 1,
+    h: bottom - top,
+    text: `${shortDay(each.at)}: ${Object.keys(NAMES)
+      .map((name) => `${NAMES[name]} ${percent(each[name])}`)
+      .join(", ")}`,
   }));
   const hint = points.length > 1 ? "Each point is the mean of the seven days up to it." : "";
   return { height: bottom + 28, body, marks, hint, steps: { ArrowLeft: -1, ArrowRight: 1, PageUp: -7, PageDown: 7 } };
@@ -95,5 +139,7 @@ function paint(days, width) {
 
 const table = (days) => ({
   head: ["Day", "Launches", ...Object.values(NAMES)],
-  rows: days.toReversed().map((each) => [each.day, String(each.n), ...Object.keys(NAMES).map((name) => percent(each[name]))]),
+  rows: days
+    .toReversed()
+    .map((each) => [each.day, String(each.n), ...Object.keys(NAMES).map((name) => percent(each[name]))]),
 });

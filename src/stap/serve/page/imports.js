@@ -20,14 +20,22 @@ export function imports(person, done) {
     await turn;
     try {
       state.textContent = "Sending";
-      const { import: id } = await begin(api, (share) => { bar.value = share; });
+      const { import: id } = await begin(api, (share) => {
+        bar.value = share;
+      });
       if (id) await follow(api, id, bar, state, entry);
       else state.textContent = "Done";
     } catch (refusal) {
       fail(entry, state, refusal);
     }
     bar.remove();
-    entry.append(h("button", { type: "button", class: "quiet icon", "aria-label": `Dismiss ${name}`, onclick: () => entry.remove() }, "×"));
+    entry.append(
+      h(
+        "button",
+        { type: "button", class: "quiet icon", "aria-label": `Dismiss ${name}`, onclick: () => entry.remove() },
+        "×",
+      ),
+    );
     await done(api.user);
   }
 
@@ -37,7 +45,14 @@ export function imports(person, done) {
       if (told.state === "failed") throw told.error ?? new Error("The import failed");
       if (told.state === "done") {
         state.textContent = `${times(told.events, "event")} learned`;
-        if (told.notes?.length) entry.append(h("ul", { class: "notes" }, told.notes.map((note) => h("li", {}, String(note)))));
+        if (told.notes?.length)
+          entry.append(
+            h(
+              "ul",
+              { class: "notes" },
+              told.notes.map((note) => h("li", {}, String(note))),
+            ),
+          );
         return;
       }
       state.textContent = `${DOING[told.state] ?? "Working"}${told.events ? `, ${count(told.events)} events` : ""}`;
@@ -53,7 +68,9 @@ export function imports(person, done) {
     entry.append(h("p", { class: "reason" }, reason), remedy ? h("p", { class: "remedy" }, remedy) : null);
   }
 
-  const queue = (name, begin) => { before = run(name, begin, before); };
+  const queue = (name, begin) => {
+    before = run(name, begin, before);
+  };
   const take = (files) => {
     for (const file of files) queue(file.name, (api, progress) => api.upload(file, progress));
   };
@@ -65,8 +82,18 @@ export function imports(person, done) {
   });
   const files = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   let depth = 0; // entering a child comes before leaving its parent
-  addEventListener("dragenter", (event) => { if (files(event)) { depth += 1; drop.hidden = false; } });
-  addEventListener("dragleave", (event) => { if (files(event) && --depth <= 0) { depth = 0; drop.hidden = true; } });
+  addEventListener("dragenter", (event) => {
+    if (files(event)) {
+      depth += 1;
+      drop.hidden = false;
+    }
+  });
+  addEventListener("dragleave", (event) => {
+    if (files(event) && --depth <= 0) {
+      depth = 0;
+      drop.hidden = true;
+    }
+  });
   addEventListener("dragover", (event) => files(event) && event.preventDefault());
   addEventListener("drop", (event) => {
     if (!files(event)) return;

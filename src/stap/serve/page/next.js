@@ -33,7 +33,9 @@ export function next(person, open) {
       card.tell(known.get(app), app === best);
       return card;
     });
-    shown.forEach((card, slot) => row.children[slot] !== card.element && row.insertBefore(card.element, row.children[slot] ?? null));
+    shown.forEach(
+      (card, slot) => row.children[slot] !== card.element && row.insertBefore(card.element, row.children[slot] ?? null),
+    );
     while (row.children.length > shown.length) row.lastElementChild.remove();
     when.textContent = `at ${clock(wall(at))}`;
     unseen.textContent = share >= 0.005 ? `An app never seen before: ${percent(share)}` : "";
@@ -62,7 +64,10 @@ export function next(person, open) {
     if (!paused) refresh();
   });
   setInterval(() => document.visibilityState === "visible" && shown.length && !paused && refresh(), 60_000);
-  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && shown.length && refresh());
+  document.addEventListener(
+    "visibilitychange",
+    () => document.visibilityState === "visible" && shown.length && refresh(),
+  );
 
   return {
     refresh: () => paused || refresh(),
@@ -83,10 +88,18 @@ export function next(person, open) {
 }
 
 function newCard(app, open) {
-  const [share, bar, why] = [h("span", { class: "share" }), h("span", { class: "bar", "aria-hidden": "true" }), h("span", { class: "why" })];
+  const [share, bar, why] = [
+    h("span", { class: "share" }),
+    h("span", { class: "bar", "aria-hidden": "true" }),
+    h("span", { class: "why" }),
+  ];
   const tile = h("span", { class: "tile", "aria-hidden": "true" }, initial(app));
   const name = h("span", { class: "name" }, app);
-  const element = h("li", { class: "card" }, h("button", { type: "button", onclick: () => open(app) }, tile, name, share, bar, why));
+  const element = h(
+    "li",
+    { class: "card" },
+    h("button", { type: "button", onclick: () => open(app) }, tile, name, share, bar, why),
+  );
   return {
     app,
     element,

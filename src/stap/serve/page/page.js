@@ -18,6 +18,7 @@ const [home, welcome, notice, link, picker] = ["home", "welcome", "notice", "lin
 let api = personal(localStorage.getItem("stap-user") ?? FIRST);
 let people = [];
 let wire = null;
+let locked = false;
 
 const person = { api: () => api, failed };
 const row = next(person, open);
@@ -30,9 +31,9 @@ const taking = imports(person, imported);
 
 function failed(refusal) {
   if (!("status" in refusal)) throw refusal; // a mistake of ours: the console has it
-  const locked = refusal.status === 401;
+  locked = refusal.status === 401;
   if (locked) {
-    wire?.close(); // asking again would not help
+    wire.close(); // asking again would not help
     tell("away", "Locked");
   }
   const why = locked ? "This page needs the address that `stap serve` printed." : refusal.why;
@@ -67,7 +68,10 @@ const statistics = calmly(10_000, async () => {
     const told = await api.statistics();
     if (whose !== api.user) return;
     for (const panel of panels) panel.update(told);
-    day.update(told, people.find((each) => each.user === whose));
+    day.update(
+      told,
+      people.find((each) => each.user === whose),
+    );
   } catch (refusal) {
     failed(refusal);
   }
@@ -99,9 +103,9 @@ function connect() {
   wire = api.live();
   wire.onopen = () => tell("live", "Live");
   wire.onerror = () => {
-    if (link.textContent === "Locked") return;
+    if (locked) return;
     tell("away", "Not connected");
-    if (wire.readyState === EventSource.CLOSED) setTimeout(connect, 5000);
+    if (wire.readyState === EventSource.CLOSED) setTimeout(() => locked || connect(), 5000);
   };
   wire.addEventListener("ranking", (event) => {
     const told = JSON.parse(event.data);

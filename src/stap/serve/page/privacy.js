@@ -17,27 +17,57 @@ export function privacy(person, deleted) {
     }
   }
 
+  const gone = "are deleted from this machine. This cannot be undone.";
+  const deletePerson = (user, events) =>
+    remove(
+      {
+        title: `Delete ${user}?`,
+        text: `All ${count(events)} events of ${user} and what was learned from them ${gone}`,
+        action: `Delete ${user}`,
+        typed: "delete",
+      },
+      () => person.api().delete(),
+    );
+  const deleteAll = (several) =>
+    remove(
+      {
+        title: "Delete everything?",
+        text: `All events${several ? " of all people and devices" : ""} and everything learned from them ${gone}`,
+        action: "Delete everything",
+        typed: "delete",
+      },
+      deleteEverything,
+    );
+
   return {
     update(users, status) {
-      const api = person.api();
-      const known = users.find((each) => each.user === api.user);
+      const { user, exportAddress } = person.api();
+      const known = users.find((each) => each.user === user);
       const several = users.length > 1;
-      const kept = known?.events
-        ? `${count(known.events)} events of ${times(known.apps, "app")}, from ${datedDay(wallHere(Date.parse(known.first)))} to ${datedDay(wallHere(Date.parse(known.last)))}.`
-        : "Nothing is kept yet.";
+      const button = (text, onclick) => h("button", { type: "button", class: "grave", onclick }, text);
+      const taken = { class: "button", href: exportAddress, download: `stap-${user}.jsonl` };
       place.replaceChildren(
         h("p", {}, "Everything stays on this machine. Nothing is sent anywhere."),
-        h("p", {}, kept, known?.events && status?.folder ? [" It lies in ", h("code", {}, status.folder), "."] : null),
-        h("div", { class: "answers" },
-          known?.events ? h("a", { class: "button", href: api.exportAddress, download: `stap-${api.user}.jsonl` }, "Export everything") : null,
-          several && known
-            ? h("button", { type: "button", class: "grave", onclick: () => remove({ title: `Delete ${api.user}?`, text: `All ${count(known.events)} events of ${api.user} and what was learned from them are deleted from this machine. This cannot be undone.`, action: `Delete ${api.user}`, typed: "delete" }, () => api.delete()) }, `Delete ${api.user}…`)
-            : null,
-          users.length
-            ? h("button", { type: "button", class: "grave", onclick: () => remove({ title: "Delete everything?", text: `${several ? `All ${users.length} people and devices, their events` : "All events"} and everything learned from them are deleted from this machine. This cannot be undone.`, action: "Delete everything", typed: "delete" }, deleteEverything) }, "Delete everything…")
-            : null,
+        h(
+          "p",
+          {},
+          kept(known),
+          known?.events && status.folder ? [" It lies in ", h("code", {}, status.folder), "."] : null,
+        ),
+        h(
+          "div",
+          { class: "answers" },
+          known?.events ? h("a", taken, "Export everything") : null,
+          several && known ? button(`Delete ${user}…`, () => deletePerson(user, known.events)) : null,
+          users.length ? button("Delete everything…", () => deleteAll(several)) : null,
         ),
       );
     },
   };
+}
+
+function kept(known) {
+  if (!known?.events) return "Nothing is kept yet.";
+  const [first, last] = [known.first, known.last].map((each) => datedDay(wallHere(Date.parse(each))));
+  return `${count(known.events)} events of ${times(known.apps, "app")}, from ${first} to ${last}.`;
 }

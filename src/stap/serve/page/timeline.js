@@ -1,7 +1,20 @@
 // One day, app by app: who was in front from when to when.
 import { chart } from "./chart.js";
 import { byId, svg } from "./dom.js";
-import { clock, DAY, datedDay, duration, isoDay, longDay, midnight, short, times, wall, wallHere, wallNow } from "./words.js";
+import {
+  clock,
+  DAY,
+  datedDay,
+  duration,
+  isoDay,
+  longDay,
+  midnight,
+  short,
+  times,
+  wall,
+  wallHere,
+  wallNow,
+} from "./words.js";
 
 const HOUR = 3_600_000;
 const ZONES = 14 * HOUR; // no clock is further from UTC
@@ -10,7 +23,12 @@ const TOP = 4;
 
 export function timeline(person) {
   const [title, sum, before, after] = ["today-title", "today-sum", "day-before", "day-after"].map(byId);
-  const picture = chart(byId("timeline"), { name: "Timeline of the day", paint, table, empty: "Nothing was opened on this day." });
+  const picture = chart(byId("timeline"), {
+    name: "Timeline of the day",
+    paint,
+    table,
+    empty: "Nothing was opened on this day.",
+  });
   let day = 0;
   let bounds = null; // the first and the last day
 
@@ -19,10 +37,21 @@ export function timeline(person) {
     const today = day === midnight(now);
     const last = Math.max(...usages.map((each) => wall(each.end ?? each.start)), day);
     const bars = usages
-      .map(({ app, start, end }) => ({ app, from: Math.max(wall(start), day), to: Math.min(end ? wall(end) : Math.max(today ? now : 0, last), day + DAY), open: !end }))
+      .map(({ app, start, end }) => ({
+        app,
+        from: Math.max(wall(start), day),
+        to: Math.min(end ? wall(end) : Math.max(today ? now : 0, last), day + DAY),
+        open: !end,
+      }))
       .sort((a, b) => a.from - b.from);
     const minutes = bars.reduce((all, bar) => all + Math.max(0, bar.to - bar.from), 0) / 60_000;
-    title.textContent = today ? "Today" : day === midnight(now) - DAY ? "Yesterday" : new Date(day).getUTCFullYear() === new Date(now).getUTCFullYear() ? longDay(day) : datedDay(day);
+    title.textContent = today
+      ? "Today"
+      : day === midnight(now) - DAY
+        ? "Yesterday"
+        : new Date(day).getUTCFullYear() === new Date(now).getUTCFullYear()
+          ? longDay(day)
+          : datedDay(day);
     sum.textContent = bars.length ? `${times(bars.length, "launch", "launches")}, ${duration(minutes)}` : "";
     before.disabled = !bounds || day <= bounds.first;
     after.disabled = today || (bounds !== null && day >= Math.max(bounds.last, midnight(now)));
@@ -44,7 +73,9 @@ export function timeline(person) {
     update({ today }, known) {
       const now = midnight(wallNow());
       const follows = !day || day === now || (bounds && day === bounds.last);
-      bounds = known?.last ? { first: midnight(wallHere(Date.parse(known.first))), last: midnight(wallHere(Date.parse(known.last))) } : null;
+      bounds = known?.last
+        ? { first: midnight(wallHere(Date.parse(known.first))), last: midnight(wallHere(Date.parse(known.last))) }
+        : null;
       if (!follows) return;
       if (today.length || !bounds) {
         day = now;
@@ -78,24 +109,69 @@ function paint({ day, bars }, width) {
   for (let hour = Math.ceil(first / every) * every; hour <= last; hour += every) {
     const at = Math.round(x(day + hour * HOUR)) + 0.5;
     body.push(svg("line", { class: "grid", x1: at, x2: at, y1: TOP, y2: bottom }));
-    body.push(svg("text", { class: "tick", x: at, y: bottom + 18, "text-anchor": "middle" }, `${String(hour % 24).padStart(2, "0")}:00`));
+    body.push(
+      svg(
+        "text",
+        { class: "tick", x: at, y: bottom + 18, "text-anchor": "middle" },
+        `${String(hour % 24).padStart(2, "0")}:00`,
+      ),
+    );
   }
   lanes.forEach((app, index) => {
     const y = TOP + index * LANE;
-    body.push(svg("text", { class: app === null ? "lane others" : "lane", x: 0, y: y + 17 }, short(app ?? "Others", Math.floor(label / 7.2))));
+    body.push(
+      svg(
+        "text",
+        { class: app === null ? "lane others" : "lane", x: 0, y: y + 17 },
+        short(app ?? "Others", Math.floor(label / 7.2)),
+      ),
+    );
     body.push(svg("line", { class: "rule", x1: 0, x2: width, y1: y + LANE - 0.5, y2: y + LANE - 0.5 }));
   });
   const marks = bars.map(({ app, from, to, open }) => {
     const own = lane.has(app);
-    const at = { x: x(from), y: TOP + (own ? lane.get(app) : lanes.length - 1) * LANE + 7, w: Math.max(2, x(to) - x(from)), h: 12 };
-    body.push(svg("rect", { class: own ? "usage" : "usage others", x: at.x, y: at.y, width: at.w, height: at.h, rx: Math.min(2, at.w / 2) }));
-    return { ...at, text: open ? `${app}, since ${clock(from)}` : `${app}, ${clock(from)} to ${clock(to)}, ${duration((to - from) / 60_000)}` };
+    const at = {
+      x: x(from),
+      y: TOP + (own ? lane.get(app) : lanes.length - 1) * LANE + 7,
+      w: Math.max(2, x(to) - x(from)),
+      h: 12,
+    };
+    body.push(
+      svg("rect", {
+        class: own ? "usage" : "usage others",
+        x: at.x,
+        y: at.y,
+        width: at.w,
+        height: at.h,
+        rx: Math.min(2, at.w / 2),
+      }),
+    );
+    return {
+      ...at,
+      text: open
+        ? `${app}, since ${clock(from)}`
+        : `${app}, ${clock(from)} to ${clock(to)}, ${duration((to - from) / 60_000)}`,
+    };
   });
-  const longest = bars.reduce((most, bar, index) => (bar.to - bar.from > bars[most].to - bars[most].from ? index : most), 0);
-  return { height: bottom + 26, body, marks, hint: `Longest: ${marks[longest].text}`, steps: { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 } };
+  const longest = bars.reduce(
+    (most, bar, index) => (bar.to - bar.from > bars[most].to - bars[most].from ? index : most),
+    0,
+  );
+  return {
+    height: bottom + 26,
+    body,
+    marks,
+    hint: `Longest: ${marks[longest].text}`,
+    steps: { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 },
+  };
 }
 
 const table = ({ day, bars }) => ({
   head: ["App", "From", "To", `Time on ${isoDay(day)}`],
-  rows: bars.map(({ app, from, to, open }) => [app, clock(from), open ? "now" : clock(to), duration((to - from) / 60_000)]),
+  rows: bars.map(({ app, from, to, open }) => [
+    app,
+    clock(from),
+    open ? "now" : clock(to),
+    duration((to - from) / 60_000),
+  ]),
 });

@@ -23,7 +23,8 @@ function paint(counts, width) {
     body.push(svg("text", { class: "lane", x: 0, y: y + tall / 2 + 4 }, weekday(day).slice(0, 3)));
     hours.forEach((n, hour) => {
       const at = { x: label + hour * cell, y, w: cell - Math.min(gap, cell / 6), h: tall };
-      const shade = n ? Math.max(1, Math.ceil(Math.sqrt(n / most) * SHADES)) : 0; // the root tells quiet hours apart, too
+      // The root tells quiet hours apart, too.
+      const shade = n ? Math.max(1, Math.ceil(Math.sqrt(n / most) * SHADES)) : 0;
       body.push(svg("rect", { class: `heat heat-${shade}`, x: at.x, y, width: at.w, height: tall, rx: 2 }));
       marks.push({ ...at, text: `${weekday(day)}, ${hourSpan(hour)}: ${times(n, "launch", "launches")}` });
     });
@@ -34,7 +35,14 @@ function paint(counts, width) {
     body.push(svg("text", { class: "tick", x: label + hour * cell, y: bottom + 14 }, String(hour).padStart(2, "0")));
   const busiest = counts.flat().indexOf(most);
   const hint = `Busiest: ${weekday(Math.floor(busiest / 24))}, ${hourSpan(busiest % 24)}`;
-  return { height: bottom + 20, body, marks, start: busiest, hint, steps: { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -24, ArrowDown: 24 } };
+  return {
+    height: bottom + 20,
+    body,
+    marks,
+    start: busiest,
+    hint,
+    steps: { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -24, ArrowDown: 24 },
+  };
 }
 
 const table = (counts) => ({

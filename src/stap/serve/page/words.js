@@ -33,7 +33,8 @@ export const isoDay = (moment) => new Date(moment).toISOString().slice(0, 10);
 export const longDay = (moment) => dates.long.format(moment);
 export const datedDay = (moment) => dates.dated.format(moment);
 export const shortDay = (moment) => dates.short.format(moment);
-export const hourSpan = (hour) => `${String(hour).padStart(2, "0")}:00 to ${String((hour + 1) % 24).padStart(2, "0")}:00`;
+export const hourSpan = (hour) =>
+  `${String(hour).padStart(2, "0")}:00 to ${String((hour + 1) % 24).padStart(2, "0")}:00`;
 
 /** Minutes as "3 h 20 min", "12 min", "under a minute". */
 export function duration(minutes) {
@@ -52,7 +53,12 @@ export function uptime(seconds) {
 /** A name short enough for a label, cut between characters as people see them. */
 export function short(name, most) {
   const letters = Array.from(name);
-  return letters.length > most ? `${letters.slice(0, most - 1).join("").trimEnd()}…` : name;
+  return letters.length > most
+    ? `${letters
+        .slice(0, most - 1)
+        .join("")
+        .trimEnd()}…`
+    : name;
 }
 
 /** What stands in an app's tile: the first letter or digit of what it is called. */
