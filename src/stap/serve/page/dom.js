@@ -19,21 +19,20 @@ function build(element, attributes, children) {
   return element;
 }
 
-/** At most one call in so many milliseconds, and always one after the last request. */
+/** At most one call in so many milliseconds, and always one after the last request; `.now()` does not wait. */
 export function calmly(milliseconds, work) {
   let waiting = 0;
   let last = -Infinity;
-  return () => {
-    if (waiting) return;
-    waiting = setTimeout(
-      () => {
-        waiting = 0;
-        last = performance.now();
-        work();
-      },
-      Math.max(0, last + milliseconds - performance.now()),
-    );
+  const run = () => {
+    clearTimeout(waiting);
+    waiting = 0;
+    last = performance.now();
+    return work();
   };
+  const calm = () => {
+    waiting ||= setTimeout(run, Math.max(0, last + milliseconds - performance.now()));
+  };
+  return Object.assign(calm, { now: run });
 }
 
 /** Draws now, and again whenever the element's width changes: charts keep their text at one size. */

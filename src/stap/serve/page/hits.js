@@ -4,6 +4,7 @@ import { byId, h, svg } from "./dom.js";
 import { DAY, percent, shortDay, times } from "./words.js";
 
 const NAMES = { stap: "STAP", blend: "blend", again: "again" };
+const ORDER = Object.keys(NAMES);
 const MEANING = {
   stap: "the shipped model",
   blend: "what came before, the clock, the habit of returning",
@@ -30,7 +31,7 @@ export function hits() {
     figures.hidden = !scored.length;
     const recent = scored.slice(-TOLD);
     figures.replaceChildren(
-      ...Object.keys(NAMES).map((name) =>
+      ...ORDER.map((name) =>
         h(
           "div",
           { class: `figure ${name}`, title: MEANING[name] },
@@ -75,7 +76,7 @@ function smooth(days) {
     return {
       at: moments[to],
       n: each.n,
-      ...Object.fromEntries(Object.keys(NAMES).map((name) => [name, mean(span, name)])),
+      ...Object.fromEntries(ORDER.map((name) => [name, mean(span, name)])),
     };
   });
 }
@@ -84,7 +85,7 @@ function paint(days, width) {
   const points = smooth(days);
   const [left, right, top, bottom] = [36, 8, 8, 168];
   const [first, last] = [points[0].at, points.at(-1).at];
-  const values = points.flatMap((each) => Object.keys(NAMES).map((name) => each[name])).filter(Number.isFinite);
+  const values = points.flatMap((each) => ORDER.map((name) => each[name])).filter(Number.isFinite);
   const high = Math.min(1, Math.ceil(Math.max(...values) * 10 + 0.5) / 10);
   const low = Math.max(0, Math.floor(Math.min(...values) * 10 - 0.5) / 10);
   const x = (at) =>
@@ -92,54 +93,51 @@ function paint(days, width) {
   const y = (share) => bottom - ((share - low) / (high - low)) * (bottom - top);
 
   const body = [];
-  const step = high - low > 0.55 ? 0.2 : 0.1;
-  for (let share = low; share <= high + 1e-9; share += step) {
+  for (let share = low; share <= high + 1e-9; share += high - low > 0.55 ? 0.2 : 0.1) {
     const at = Math.round(y(share)) + 0.5;
     body.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: at, y2: at }));
-    body.push(
-      svg("text", { class: "tick", x: left - 8, y: at + 4, "text-anchor": "end" }, `${Math.round(share * 100)} %`),
-    );
+    const label = { class: "tick", x: left - 8, y: at + 4, "text-anchor": "end" };
+    body.push(svg("text", label, `${Math.round(share * 100)} %`));
   }
-  const shown = last > first ? Math.max(1, Math.min(4, Math.floor(width / 120), Math.round((last - first) / DAY))) : 0;
-  for (let tick = 0; tick <= shown; tick += 1) {
-    const at = first + Math.round(((last - first) / (shown || 1) / DAY) * tick) * DAY;
-    body.push(
-      svg(
-        "text",
-        {
-          class: "tick",
-          x: x(at),
-          y: bottom + 20,
-          "text-anchor": shown === 0 ? "middle" : tick === 0 ? "start" : tick === shown ? "end" : "middle",
-        },
-        shortDay(at),
-      ),
-    );
-  }
-  for (const name of ["again", "blend", "stap"]) {
-    const line = points
-      .filter((each) => Number.isFinite(each[name]))
-      .map((each) => `${x(each.at).toFixed(1)},${y(each[name]).toFixed(1)}`);
-    if (line.length > 1) body.push(svg("polyline", { class: `line ${name}`, points: line.join(" ") }));
-    else if (line.length)
-      body.push(svg("circle", { class: `dot ${name}`, cx: line[0].split(",")[0], cy: line[0].split(",")[1], r: 4 }));
-  }
-  const marks = points.map((each) => ({
-    x: x(each.at),
-    y: top,
-    w: 1,
-    h: bottom - top,
-    text: `${shortDay(each.at)}: ${Object.keys(NAMES)
-      .map((name) => `${NAMES[name]} ${percent(each[name])}`)
-      .join(", ")}`,
-  }));
+  const most = Math.max(1, Math.min(4, Math.floor(width / 120), Math.round((last - first) / DAY)));
+  body.push(...dates(first, last, most).map(([at, anchor]) => date(at, anchor, x(at), bottom + 20)));
+  body.push(...ORDER.toReversed().flatMap((name) => curve(points, name, x, y)));
+
+  const marks = points.map((each) => {
+    const told = ORDER.map((name) => `${NAMES[name]} ${percent(each[name])}`).join(", ");
+    return { x: x(each.at), y: top, w: 1, h: bottom - top, text: `${shortDay(each.at)}: ${told}` };
+  });
   const hint = points.length > 1 ? "Each point is the mean of the seven days up to it." : "";
   return { height: bottom + 28, body, marks, hint, steps: { ArrowLeft: -1, ArrowRight: 1, PageUp: -7, PageDown: 7 } };
 }
 
+const date = (at, anchor, x, y) => svg("text", { class: "tick", x, y, "text-anchor": anchor }, shortDay(at));
+
+/** Days to name below the lines, and where their names hang. */
+function dates(first, last, most) {
+  if (last === first) return [[first, "middle"]];
+  return Array.from({ length: most + 1 }, (_, tick) => [
+    first + Math.round(((last - first) / most / DAY) * tick) * DAY,
+    tick === 0 ? "start" : tick === most ? "end" : "middle",
+  ]);
+}
+
+/** One predictor's line, broken where days are missing; a day alone is a dot. */
+function curve(points, name, x, y) {
+  const runs = [];
+  for (const each of points.filter((point) => Number.isFinite(point[name]))) {
+    if (each.at - (runs.at(-1)?.at(-1).at ?? -Infinity) > SPAN * DAY) runs.push([]);
+    runs.at(-1).push(each);
+  }
+  const place = (each) => [x(each.at).toFixed(1), y(each[name]).toFixed(1)];
+  return runs.map((run) => {
+    const [cx, cy] = place(run[0]);
+    if (run.length === 1) return svg("circle", { class: `dot ${name}`, cx, cy, r: 4 });
+    return svg("polyline", { class: `line ${name}`, points: run.map(place).join(" ") });
+  });
+}
+
 const table = (days) => ({
   head: ["Day", "Launches", ...Object.values(NAMES)],
-  rows: days
-    .toReversed()
-    .map((each) => [each.day, String(each.n), ...Object.keys(NAMES).map((name) => percent(each[name]))]),
+  rows: days.toReversed().map((each) => [each.day, String(each.n), ...ORDER.map((name) => percent(each[name]))]),
 });

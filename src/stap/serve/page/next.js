@@ -1,27 +1,18 @@
 // The live row: who stays keeps the slot, and only what changed moves.
 import { byId, calmly, h } from "./dom.js";
-import { clock, initial, percent, wall, wallNow } from "./words.js";
+import { clock, initial, percent, wall } from "./words.js";
 
 const SLOTS = 5;
-const OWN_CLOCK = 120_000; // events further than this from now come from a replay, whose clock is then followed
 
 export function next(person, open) {
   const [row, when, unseen, spoken, pause] = ["row", "next-when", "unseen", "spoken", "pause"].map(byId);
   let shown = [];
-  let apart = 0; // how far the events' clock is from this one
-  let zone = "";
   let paused = false;
   let announced = "";
 
-  function moment() {
-    if (!apart) return undefined;
-    return `${new Date(wallNow() + apart).toISOString().slice(0, 19)}${zone}`;
-  }
-
   async function ask() {
     const steady = shown.map((card) => card.app);
-    const answer = await person.api().ranking({ k: SLOTS, at: moment(), steady });
-    if (!paused) show(answer);
+    show(await person.api().ranking({ k: SLOTS, steady }));
   }
 
   function show({ at, ranking, row: order, unseen: share }) {
@@ -33,13 +24,20 @@ export function next(person, open) {
       card.tell(known.get(app), app === best);
       return card;
     });
-    shown.forEach(
-      (card, slot) => row.children[slot] !== card.element && row.insertBefore(card.element, row.children[slot] ?? null),
-    );
+    shown.forEach((card, slot) => place(card.element, row.children[slot]));
     while (row.children.length > shown.length) row.lastElementChild.remove();
     when.textContent = `at ${clock(wall(at))}`;
     unseen.textContent = share >= 0.005 ? `An app never seen before: ${percent(share)}` : "";
     announce(best, known.get(best));
+  }
+
+  /** Who stays is not touched, so that neither focus nor a movement is lost. */
+  function place(element, old) {
+    if (old === element) return;
+    const focused = old?.contains(document.activeElement);
+    if (old) old.replaceWith(element);
+    else row.append(element);
+    if (focused) element.firstElementChild.focus();
   }
 
   // Spoken only when the likeliest app changes, and not more often than somebody can listen to.
@@ -59,7 +57,6 @@ export function next(person, open) {
   const refresh = calmly(400, () => ask().catch(person.failed));
   pause.addEventListener("click", () => {
     paused = !paused;
-    pause.setAttribute("aria-pressed", paused);
     pause.textContent = paused ? "Go on" : "Pause";
     if (!paused) refresh();
   });
@@ -70,18 +67,11 @@ export function next(person, open) {
   );
 
   return {
-    refresh: () => paused || refresh(),
-    moment,
-    /** A ranking the server sent by itself: its moment tells whose clock counts. */
-    happened({ at }) {
-      const difference = wall(at) - wallNow();
-      apart = Math.abs(difference) > OWN_CLOCK ? difference : 0;
-      zone = at.slice(19).replace(/^\.\d+/, "");
-      if (!paused) refresh();
-    },
+    refresh,
+    /** Something happened; who has paused the row is left alone. */
+    happened: () => paused || refresh(),
     empty() {
       shown = [];
-      apart = 0;
       row.replaceChildren();
     },
   };
@@ -95,11 +85,8 @@ function newCard(app, open) {
   ];
   const tile = h("span", { class: "tile", "aria-hidden": "true" }, initial(app));
   const name = h("span", { class: "name" }, app);
-  const element = h(
-    "li",
-    { class: "card" },
-    h("button", { type: "button", onclick: () => open(app) }, tile, name, share, bar, why),
-  );
+  const button = h("button", { type: "button", onclick: () => open(app) }, tile, name, share, bar, why);
+  const element = h("li", { class: "card" }, button);
   return {
     app,
     element,
@@ -108,6 +95,7 @@ function newCard(app, open) {
       share.textContent = percent(probability);
       bar.style.setProperty("--share", Math.min(1, probability).toFixed(4));
       const sentences = reasons.length ? reasons.slice(0, 2) : ["nothing special speaks for it"];
+      button.setAttribute("aria-label", `${app}, ${percent(probability)}: ${sentences.join("; ")}`);
       why.replaceChildren(...sentences.map((sentence) => h("span", {}, sentence)));
     },
   };

@@ -14,6 +14,7 @@ import { timeline } from "./timeline.js";
 import { week } from "./week.js";
 
 const FIRST = "me";
+const AGAIN = 5000; // milliseconds until a wire that was refused is tried again
 const [home, welcome, notice, link, picker] = ["home", "welcome", "notice", "link", "user"].map(byId);
 let api = personal(localStorage.getItem("stap-user") ?? FIRST);
 let people = [];
@@ -27,7 +28,7 @@ const day = timeline(person);
 const panels = [week(), hits(), follow(), list];
 const machine = server();
 const rights = privacy(person, deleted);
-const taking = imports(person, imported);
+const taking = imports(person, reload);
 
 function failed(refusal) {
   if (!("status" in refusal)) throw refusal; // a mistake of ours: the console has it
@@ -38,7 +39,7 @@ function failed(refusal) {
   }
   const why = locked ? "This page needs the address that `stap serve` printed." : refusal.why;
   const remedy = locked ? "Open it once; it holds the key, and this browser remembers it." : refusal.remedy;
-  notice.replaceChildren(h("strong", {}, why), remedy ? ` ${remedy}` : "");
+  notice.replaceChildren(h("strong", {}, [refusal.where, why].filter(Boolean).join(": ")), remedy ? ` ${remedy}` : "");
   notice.hidden = false;
 }
 
@@ -46,41 +47,45 @@ function failed(refusal) {
 async function load() {
   people = await allUsers();
   notice.hidden = true;
-  if (!people.some((each) => each.user === api.user && each.events)) {
+  if (!about(api.user)?.events) {
     const other = people.find((each) => each.user === FIRST && each.events) ?? people.find((each) => each.events);
     if (other) choose(other.user);
   }
-  const known = people.find((each) => each.user === api.user);
-  welcome.hidden = Boolean(known?.events);
-  home.hidden = byId("sections").hidden = !known?.events;
-  document.title = known?.events ? "STAP: what comes next" : "STAP: welcome";
-  showPeople();
-  if (known?.events) {
+  const begun = Boolean(about(api.user)?.events);
+  welcome.hidden = begun;
+  home.hidden = byId("sections").hidden = !begun;
+  byId("person").hidden = people.length < 2;
+  picker.replaceChildren(...people.map(({ user }) => h("option", { value: user, selected: user === api.user }, user)));
+  if (begun) {
     row.refresh();
-    statistics();
+    statistics.now();
   }
   rights.update(people, await machine.update());
+}
+
+const about = (user) => people.find((each) => each.user === user);
+
+async function reload() {
+  try {
+    await load();
+  } catch (refusal) {
+    failed(refusal);
+  }
 }
 
 const statistics = calmly(10_000, async () => {
   const whose = api.user;
   try {
     const told = await api.statistics();
+    people = await allUsers();
     if (whose !== api.user) return;
     for (const panel of panels) panel.update(told);
-    day.update(
-      told,
-      people.find((each) => each.user === whose),
-    );
+    day.update(told, about(whose));
+    rights.update(people, machine.last());
   } catch (refusal) {
     failed(refusal);
   }
 });
-
-function showPeople() {
-  byId("person").hidden = people.length < 2;
-  picker.replaceChildren(...people.map(({ user }) => h("option", { value: user, selected: user === api.user }, user)));
-}
 
 function choose(user) {
   api = personal(user);
@@ -95,9 +100,7 @@ picker.addEventListener("change", () => {
   reload();
 });
 
-const reload = () => load().catch(failed);
-
-/** Server-sent events; the browser connects again by itself. */
+/** Server-sent events; the browser connects again by itself, unless it was refused. */
 function connect() {
   wire?.close();
   wire = api.live();
@@ -105,12 +108,11 @@ function connect() {
   wire.onerror = () => {
     if (locked) return;
     tell("away", "Not connected");
-    if (wire.readyState === EventSource.CLOSED) setTimeout(() => locked || connect(), 5000);
+    if (wire.readyState === EventSource.CLOSED) setTimeout(() => locked || connect(), AGAIN);
   };
-  wire.addEventListener("ranking", (event) => {
-    const told = JSON.parse(event.data);
+  wire.addEventListener("ranking", () => {
     if (home.hidden) return void again();
-    row.happened(told);
+    row.happened();
     statistics();
   });
   wire.addEventListener("import", (event) => /"done"/.test(event.data) && again());
@@ -118,51 +120,45 @@ function connect() {
 const again = calmly(2000, reload);
 
 function tell(state, text) {
-  if (link.dataset.state === "away" && state === "live") reload();
+  const back = link.dataset.state === "away" && state === "live";
   link.dataset.state = state;
   link.textContent = text;
+  if (back) reload();
 }
 
 function open(app) {
   aboutApp(app, {
     known: list.about(app),
-    why: () => api.why({ app, at: row.moment() }),
+    why: () => api.why({ app }),
     hide: (hidden) => hide(app, hidden),
     forget: () => forget(app),
   });
 }
 
-async function hide(app, hidden) {
-  await changing(() => api.hide(app, hidden));
+function hide(app, hidden) {
+  return change(() => api.hide(app, hidden));
 }
 
 async function forget(app) {
-  if (await confirmed(forgetting(app, list.about(app)))) await changing(() => api.forget(app));
+  if (await confirmed(forgetting(app, list.about(app)))) await change(() => api.forget(app));
 }
 
-async function changing(work) {
+async function change(work) {
   try {
     await work();
     await load();
-    const told = await api.statistics();
-    for (const panel of panels) panel.update(told);
   } catch (refusal) {
     failed(refusal);
   }
 }
 
-async function imported() {
-  await reload();
-}
-
 async function deleted() {
-  localStorage.removeItem("stap-user");
   choose(FIRST);
   await reload();
   byId("main").focus();
 }
 
-byId("demo").addEventListener("click", () => taking.demo());
+byId("demo").addEventListener("click", taking.demo);
 themes(byId("theme"));
 connect();
 reload();

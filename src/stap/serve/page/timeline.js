@@ -78,7 +78,7 @@ export function timeline(person) {
         : null;
       if (!follows) return;
       if (today.length || !bounds) {
-        day = now;
+        day = today.length ? midnight(wall(today[0].start)) : now;
         show(today);
       } else go(bounds.last).catch(person.failed);
     },
