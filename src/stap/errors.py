@@ -9,7 +9,13 @@ from unicodedata import category
 HARMFUL = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control and format characters, halves of pairs, line separators
 JOINERS = "\u200c\u200d"  # format characters that words and emoji are made with
 SHOWN = 60  # characters of a value that a line has room for
-EXTRAS = {"torch": "train", "lightgbm": "train", "onnx": "onnx", "onnxruntime": "onnx", "ray": "cluster"}
+EXTRAS = {
+    "torch": "train",
+    "lightgbm": "train",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
+    "ray": "cluster",
+} | dict.fromkeys(("fastapi", "starlette", "pydantic", "uvicorn"), "serve")
 
 
 class BadInput(Exception):  # noqa: N818 - it names what is bad; every error is an error

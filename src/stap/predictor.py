@@ -152,13 +152,19 @@ class Predictor:
         slots = how_many(len(row) or 5 if k is None else k)
         return steady(row, wanted(self.rank(MOST, at, among, without), slots, row, margin))
 
-    def unseen(self) -> float:
-        """How likely the next app is one never seen before; all probabilities and this one sum to 1."""
-        return self._session.unseen()
+    def unseen(self, at: When | None = None) -> float:
+        """How likely the next app, or what is launched then, was never seen before; with all probabilities it is 1."""
+        return self._session.unseen(None if at is None else Moment(*self._clock(at)))
 
     def catch_up(self) -> None:
         """Do some of the coming work now, while nobody waits: afterwards `rank` is quick. Never needed."""
         self._session.catch_up()
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that this person takes, besides the weights that all share."""
+        info = self._session.info()
+        return int(info["cache_bytes"] + info["other_bytes"])
 
     def save(self, path: Path | str) -> None:
         """Keep the state in a file that its owner alone reads, written beside and renamed."""

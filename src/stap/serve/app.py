@@ -1,0 +1,43 @@
+"""The HTTP application: routes over one Core, behind the guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import monotonic
+
+from fastapi import FastAPI
+
+from stap import __version__
+from stap.serve import problems
+from stap.serve.core import Core
+from stap.serve.limits import Limits
+from stap.serve.routes import people, system
+from stap.serve.security import Guard
+
+SCHEMA = "/api/v1/openapi.json"
+
+
+def make_app(core: Core, token: str, limits: Limits | None = None) -> Guard:
+    """An application over an open Core, which it closes in the end."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        core.close()
+
+    app = FastAPI(
+        title="stap serve",
+        version=__version__,
+        summary="Which app a person opens next, on their own machine.",
+        openapi_url=SCHEMA,
+        docs_url=None,  # these would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        responses=problems.ANSWERS,
+    )
+    app.state.core, app.state.began = core, monotonic()
+    for router in (people.router, system.router, system.page_router()):
+        app.include_router(router)
+    problems.install(app)
+    return Guard(app, token, limits or Limits(), system.page_files())

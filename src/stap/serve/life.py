@@ -1,0 +1,94 @@
+"""One person's history up to a place, as a predictor and as counts; and how it is made from what is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from secrets import token_hex
+
+from stap.errors import BadInput
+from stap.predictor import Predictor
+from stap.serve.habits import CLOSED, OPENED, Habits
+from stap.serve.models import clock
+from stap.serve.snapshots import Snapshot, Snapshots
+from stap.serve.store import Row, Store
+from stap.terminal import Tick, quiet
+
+BEGINNING = -(2**63)
+
+
+@dataclass
+class Life:
+    """What is known of a person. `seq` and `at` say up to where: all that had arrived, and its last time."""
+
+    predictor: Predictor
+    model: str  # which model the predictor has
+    epoch: int  # how often events had left when it was made
+    habits: Habits = field(default_factory=Habits)
+    at: int = BEGINNING
+    seq: int = 0
+    saved: int = 0  # events that the newest snapshot has
+
+    def observe(self, row: Row) -> None:
+        when = clock(row.at, row.offset)
+        if row.kind == OPENED:
+            self.predictor.opened(row.app, when)
+        elif row.kind == CLOSED:
+            self.predictor.closed(row.app, when)
+        else:
+            self.predictor.notified(row.app, when)
+        self.habits.observe(row)
+        self.at = row.at
+
+    @property
+    def unsaved(self) -> int:
+        return self.habits.events - self.saved
+
+    def keep(self, user: int, snapshots: Snapshots) -> None:
+        """As a snapshot on the disk."""
+        file = f"{user}-{self.seq}-{token_hex(4)}.state"
+        snapshot = Snapshot(user, self.at, self.seq, self.model, file, self.habits.dumps())
+        snapshots.keep(self.predictor, snapshot, self.epoch)
+        self.saved = self.habits.events
+
+
+@dataclass(frozen=True)
+class Making:
+    """Where lives come from: the newest true snapshot, and the events after it."""
+
+    store: Store
+    snapshots: Snapshots
+
+    def behind(self, user: int, model: str) -> int:
+        """How many events would have to be learned."""
+        snapshot = self.snapshots.newest(user, model)
+        at, seq = (snapshot.at, snapshot.seq) if snapshot else (BEGINNING, 0)
+        return self.store.count_after(user, at, seq)
+
+    def made(self, user: int, fresh: Predictor, model: str, tick: Tick = quiet) -> Life:
+        epoch, newest = self.snapshots.epoch(user), self.store.newest(user)
+        life = self._restored(user, fresh, model, epoch) or Life(fresh, model, epoch)
+        for row in self.store.after(user, life.at, life.seq, newest):
+            life.observe(row)
+            tick(1)
+        life.seq = max(life.seq, newest)
+        return life
+
+    def caught_up(self, user: int, life: Life) -> bool:
+        """Learns what has arrived since it was begun; False where that belongs before its end, or events left."""
+        arrived = self.store.since(user, life.seq)
+        if self.snapshots.epoch(user) != life.epoch or (arrived and arrived[0].at < life.at):
+            return False
+        for row in arrived:
+            life.observe(row)
+            life.seq = max(life.seq, row.seq)
+        return True
+
+    def _restored(self, user: int, fresh: Predictor, model: str, epoch: int) -> Life | None:
+        """From a snapshot; a damaged one is thrown away, and the one before it tried."""
+        while (snapshot := self.snapshots.newest(user, model)) is not None:
+            try:
+                predictor, habits = fresh.restore(self.snapshots.path(snapshot)), Habits.loads(snapshot.habits)
+                return Life(predictor, model, epoch, habits, snapshot.at, snapshot.seq, habits.events)
+            except BadInput:
+                self.snapshots.discard(snapshot)
+        return None

@@ -1,0 +1,76 @@
+"""Start the server and run it until somebody stops it: one process a data folder, bound to the loopback."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from stap.errors import BadInput
+from stap.serve.app import make_app
+from stap.serve.core import Core, Settings
+from stap.serve.security import token_of
+
+HOST, PORT = "127.0.0.1", 8765
+LOCK = "lock"
+GRACE = 3  # seconds that open lines have at the end
+
+
+def data_folder() -> Path:
+    """Where data of programs goes on this system."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "stap"
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """No other server has this folder."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise BadInput(str(folder), f"cannot be used ({error.strerror})", "choose another folder with --data") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise BadInput(str(folder), "another `stap serve` has it", "stop that one, or choose another --data") from None
+    finally:
+        os.close(handle)
+
+
+def bound(port: int) -> socket.socket:
+    """A socket on the loopback, of this port or, where it is 0, of any that is free."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise BadInput(f"port {port}", f"cannot be used ({error.strerror})", "choose another with --port") from None
+    listener.listen(256)
+    return listener
+
+
+def serve(settings: Settings, port: int, announce: object = None) -> None:
+    """Runs until SIGINT or SIGTERM."""
+    with alone(settings.folder), bound(port) as listener:
+        token = token_of(settings.folder)
+        app = make_app(Core(settings), token)
+        if callable(announce):
+            announce(f"http://{HOST}:{listener.getsockname()[1]}/?token={token}")
+        config = uvicorn.Config(
+            app,
+            access_log=False,  # addresses hold names of apps
+            log_level="warning",
+            server_header=False,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=GRACE,
+            backlog=256,
+            h11_max_incomplete_event_size=64 << 10,
+        )
+        uvicorn.Server(config).run(sockets=[listener])

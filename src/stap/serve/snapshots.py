@@ -1,0 +1,93 @@
+"""Sessions on the disk: a file each, and a line in the store that says of which history and which model.
+
+The line is written after the file and goes in the very transaction that makes it untrue, so a snapshot that has one is
+whole and true; a file without one is left by a crash and is removed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from stap.predictor import Predictor
+from stap.serve.store import Store
+from stap.serve.writer import Writer
+
+FOLDER = "sessions"
+KEPT = 2  # of one person and model: the older one is for what arrives late
+COLUMNS = "user, at, seq, model, file, habits"
+
+
+class Snapshot(NamedTuple):
+    """A line of the table of snapshots."""
+
+    user: int
+    at: int  # the time of the last event in it
+    seq: int  # what arrived up to here is in it
+    model: str
+    file: str
+    habits: str
+
+
+class Snapshots:
+    """The folder of snapshots beside the store."""
+
+    def __init__(self, store: Store, writer: Writer) -> None:
+        self._store, self._writer = store, writer
+        self._folder = store.path.parent / FOLDER
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self.tidy()
+
+    def path(self, snapshot: Snapshot) -> Path:
+        return self._folder / snapshot.file
+
+    def newest(self, user: int, model: str) -> Snapshot | None:
+        where = "WHERE user = ? AND model = ? ORDER BY at DESC, seq DESC LIMIT 1"
+        found = self._store.db.execute(f"SELECT {COLUMNS} FROM snapshots {where}", (user, model)).fetchone()
+        return None if found is None else Snapshot(*found)
+
+    def epoch(self, user: int) -> int:
+        """How often events of a user have left: what was made from more is no longer true."""
+        found = self._store.db.execute("SELECT epoch FROM users WHERE user = ?", (user,)).fetchone()
+        return -1 if found is None else int(found[0])
+
+    def keep(self, predictor: Predictor, snapshot: Snapshot, epoch: int) -> None:
+        """On the disk when this returns, unless the history has changed meanwhile before its last event."""
+        predictor.save(self.path(snapshot))
+        self._writer.submit(lambda db: _record(db, snapshot, epoch), self._remove).result()
+
+    def discard(self, snapshot: Snapshot) -> None:
+        """A damaged one."""
+        gone = "DELETE FROM snapshots WHERE user = ? AND seq = ? AND model = ?"
+        self._writer.submit(lambda db: db.execute(gone, (snapshot.user, snapshot.seq, snapshot.model))).result()
+        self._remove([snapshot.file])
+
+    def tidy(self) -> None:
+        """Remove the files that no line names."""
+        named = {file for (file,) in self._store.db.execute("SELECT file FROM snapshots")}
+        self._remove([path.name for path in self._folder.iterdir() if path.name not in named])
+
+    def _remove(self, files: list[str]) -> None:
+        for file in files:
+            with suppress(OSError):
+                (self._folder / file).unlink(missing_ok=True)
+
+
+def _record(db: sqlite3.Connection, snapshot: Snapshot, epoch: int) -> list[str]:
+    """Writes the line, where the snapshot is still true; gives the files that are of no more use."""
+    user, at, seq = snapshot[:3]
+    same = db.execute("SELECT 1 FROM users WHERE user = ? AND epoch = ?", (user, epoch)).fetchone()
+    late = db.execute(
+        "SELECT 1 FROM events WHERE seq > ? AND +user = ? AND +at < ? LIMIT 1", (seq, user, at)
+    ).fetchone()
+    if not same or late:
+        return [snapshot.file]
+    db.execute(f"INSERT OR REPLACE INTO snapshots ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", snapshot)
+    old = db.execute(
+        "DELETE FROM snapshots WHERE user = ?1 AND model = ?2 AND seq NOT IN (SELECT seq FROM snapshots"
+        " WHERE user = ?1 AND model = ?2 ORDER BY at DESC, seq DESC LIMIT ?3) RETURNING file",
+        (user, snapshot.model, KEPT),
+    )
+    return [file for (file,) in old.fetchall()]

@@ -1,0 +1,198 @@
+"""Everything that is kept, in one SQLite file: people, their apps, their events, and where their snapshots are.
+
+A history is a person's events in the order of their times; of two at once the one that arrived first. Whatever is
+kept besides is made from it, so that nothing depends on the order in which feeds deliver.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from threading import local
+from typing import NamedTuple
+
+from stap.errors import BadInput
+from stap.serve.models import KINDS, EventIn, micros, offset_of
+
+FILE = "stap.db"
+VERSION = 1
+MOST_APPS = 10_000  # of one person
+MOST_USERS = 1_000
+PART = 2_000  # rows that are read at once
+SCHEMA = """
+CREATE TABLE users (user INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, epoch INTEGER NOT NULL DEFAULT 0,
+    events INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE apps (app INTEGER PRIMARY KEY AUTOINCREMENT, user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    name TEXT NOT NULL, hidden INTEGER NOT NULL DEFAULT 0, UNIQUE (user, name)) STRICT;
+CREATE TABLE events (seq INTEGER PRIMARY KEY AUTOINCREMENT, user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    id TEXT NOT NULL, kind INTEGER NOT NULL, app INTEGER NOT NULL REFERENCES apps ON DELETE CASCADE,
+    at INTEGER NOT NULL, offset INTEGER NOT NULL, UNIQUE (user, id)) STRICT;
+CREATE INDEX by_time ON events (user, at, seq);
+CREATE INDEX by_app ON events (app);
+CREATE TABLE snapshots (user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE, at INTEGER NOT NULL,
+    seq INTEGER NOT NULL, model TEXT NOT NULL, file TEXT NOT NULL, habits TEXT NOT NULL,
+    PRIMARY KEY (user, seq, model)) STRICT;
+CREATE TABLE hits (user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE, day TEXT NOT NULL, counts TEXT NOT NULL,
+    PRIMARY KEY (user, day)) STRICT;
+"""
+SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON")
+COLUMNS = "SELECT seq, kind, name, at, offset FROM events JOIN apps USING (app)"
+ROWS = f"{COLUMNS} WHERE events.user = ?"
+
+
+class Row(NamedTuple):
+    """An event as it is kept."""
+
+    seq: int  # arrived as the so-manieth
+    kind: int  # a place in KINDS
+    app: str
+    at: int  # microseconds since 1970
+    offset: int  # seconds east of Greenwich
+
+
+class Person(NamedTuple):
+    """A line of the table of users."""
+
+    user: int
+    name: str
+    events: int
+    apps: int
+    first: int | None
+    last: int | None
+
+
+class Store:
+    """Reading, from any thread. Writing goes through the one connection that `writing` opens."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        self._own = local()
+
+    def writing(self) -> sqlite3.Connection:
+        """A connection that may write; the tables are made where there are none."""
+        db = self._connect()
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, VERSION):
+            raise BadInput(str(self.path), f"written by another version ({version})", "use the stap that wrote it")
+        if not version:
+            db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+        return db
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """This thread's own connection, for reading."""
+        if not hasattr(self._own, "db"):
+            self._own.db = self._connect()
+            self._own.db.execute("PRAGMA query_only = ON")
+        found: sqlite3.Connection = self._own.db
+        return found
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            for setting in SETTINGS:
+                db.execute(f"PRAGMA {setting}")
+        except sqlite3.Error as error:
+            raise BadInput(str(self.path), f"cannot be opened ({error})", "check the place and its disk") from None
+        return db
+
+    def user(self, name: str) -> int | None:
+        found = self.db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
+        return None if found is None else int(found[0])
+
+    def people(self, only: str | None = None) -> list[Person]:
+        return [
+            Person(*row)
+            for row in self.db.execute(
+                "SELECT user, name, events, (SELECT count(*) FROM apps WHERE apps.user = users.user),"
+                " (SELECT min(at) FROM events WHERE events.user = users.user),"
+                " (SELECT max(at) FROM events WHERE events.user = users.user)"
+                " FROM users WHERE ?1 IS NULL OR name = ?1 ORDER BY name",
+                (only,),
+            )
+        ]
+
+    def after(self, user: int, at: int, seq: int, upto: int) -> Iterator[Row]:
+        """The history from a place on, part by part: of what had arrived `upto` a number, whatever comes meanwhile."""
+        while part := self._part(user, at, seq, upto):
+            yield from part
+            at, seq = part[-1].at, part[-1].seq
+
+    def _part(self, user: int, at: int, seq: int, upto: int) -> list[Row]:
+        where = "AND (at, seq) > (?, ?) AND seq <= ? ORDER BY at, seq LIMIT ?"
+        return [Row(*row) for row in self.db.execute(f"{ROWS} {where}", (user, at, seq, upto, PART)).fetchall()]
+
+    def since(self, user: int, seq: int) -> list[Row]:
+        """What has arrived after a number, in the order of time."""
+        where = "WHERE seq > ? AND +events.user = ? ORDER BY at, seq"
+        return [Row(*row) for row in self.db.execute(f"{COLUMNS} {where}", (seq, user)).fetchall()]
+
+    def count_after(self, user: int, at: int, seq: int) -> int:
+        where = "user = ? AND (at, seq) > (?, ?)"
+        return int(self.db.execute(f"SELECT count(*) FROM events WHERE {where}", (user, at, seq)).fetchone()[0])
+
+    def around(self, user: int, low: int, high: int, limit: int) -> list[Row]:
+        """The latest opens and closes of a time, in order; and one open and one close after it, which may end them."""
+        inside = f"{ROWS} AND at >= ? AND at < ? AND kind < 2 ORDER BY at DESC, seq DESC LIMIT ?"
+        beyond = f"{ROWS} AND at >= ? AND kind < 2 ORDER BY at, seq LIMIT 2"
+        found = self.db.execute(inside, (user, low, high, limit)).fetchall()[::-1]
+        return [Row(*row) for row in [*found, *self.db.execute(beyond, (user, high)).fetchall()]]
+
+    def newest(self, user: int) -> int:
+        """The number of the event that arrived last."""
+        found = self.db.execute("SELECT max(seq) FROM events WHERE user = ?", (user,)).fetchone()
+        return found[0] or 0
+
+    def hidden(self, user: int) -> list[str]:
+        found = self.db.execute("SELECT name FROM apps WHERE user = ? AND hidden ORDER BY name", (user,))
+        return [name for (name,) in found]
+
+
+def user_of(db: sqlite3.Connection, name: str) -> int:
+    """The user's number; somebody new gets one."""
+    found = db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
+    if found is None:
+        if db.execute("SELECT count(*) FROM users").fetchone()[0] >= MOST_USERS:
+            raise BadInput("user", f"there are {MOST_USERS} already", "delete some")
+        found = db.execute("INSERT INTO users (name) VALUES (?) RETURNING user", (name,)).fetchone()
+    return int(found[0])
+
+
+def append(db: sqlite3.Connection, user: int, events: Iterable[EventIn]) -> list[Row]:
+    """Keep the events that were not there; gives those. Snapshots that one of them makes untrue go with it."""
+    kept: list[Row] = []
+    for event in sorted(events, key=lambda event: event.at):
+        at, offset, kind = micros(event.at), offset_of(event.at), KINDS.index(event.kind)
+        found = db.execute(
+            "INSERT INTO events (user, id, kind, app, at, offset) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING RETURNING seq",
+            (user, event.id, kind, _app_of(db, user, event.app), at, offset),
+        ).fetchone()
+        if found:
+            kept.append(Row(int(found[0]), kind, event.app, at, offset))
+    if kept:
+        db.execute("UPDATE users SET events = events + ? WHERE user = ?", (len(kept), user))
+        db.execute("DELETE FROM snapshots WHERE user = ? AND at > ?", (user, kept[0].at))
+    return kept
+
+
+def _app_of(db: sqlite3.Connection, user: int, name: str) -> int:
+    found = db.execute("SELECT app FROM apps WHERE user = ? AND name = ?", (user, name)).fetchone()
+    if found is None:
+        if db.execute("SELECT count(*) FROM apps WHERE user = ?", (user,)).fetchone()[0] >= MOST_APPS:
+            raise BadInput("app", f"there are {MOST_APPS} already", "forget some")
+        found = db.execute("INSERT INTO apps (user, name) VALUES (?, ?) RETURNING app", (user, name)).fetchone()
+    return int(found[0])
+
+
+def forget(db: sqlite3.Connection, user: int, app: str) -> int:
+    """The app and all its events leave; what was made from them is made anew. Gives how many events left."""
+    gone = db.execute(
+        "DELETE FROM events WHERE app = (SELECT app FROM apps WHERE user = ? AND name = ?)", (user, app)
+    ).rowcount
+    db.execute("DELETE FROM apps WHERE user = ? AND name = ?", (user, app))
+    db.execute("UPDATE users SET epoch = epoch + 1, events = events - ? WHERE user = ?", (gone, user))
+    for table in ("snapshots", "hits"):
+        db.execute(f"DELETE FROM {table} WHERE user = ?", (user,))
+    return gone
