@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from serve.world import APPS, day, event, ranking, send, serving
 
+from serve.world import APPS, day, event, ranking, send, serving
 from stap import Predictor
 from stap.serve.models import EventIn
 
@@ -63,7 +63,9 @@ def test_only_these_apps_and_never_those(tmp_path: Path) -> None:
         assert {each["app"] for each in ranking(client, among=["Mail", "Chat"])["ranking"]} == {"Mail", "Chat"}
         assert "Mail" not in {each["app"] for each in ranking(client, without=["Mail"])["ranking"]}
         shown = [*APPS[::-1][:3]]
-        assert set(ranking(client, steady=shown, k=3)["row"]) == {each["app"] for each in ranking(client, k=3)["ranking"]}
+        assert set(ranking(client, steady=shown, k=3)["row"]) == {
+            each["app"] for each in ranking(client, k=3)["ranking"]
+        }
 
 
 def test_a_hidden_app_is_not_shown_until_it_is_wanted_again(tmp_path: Path) -> None:

@@ -35,7 +35,9 @@ def day(first: int = 0, launches: int = 20) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def serving(folder: Path, limits: Limits | None = None, memory: int = 64, token: str | None = TOKEN) -> Iterator[TestClient]:
+def serving(
+    folder: Path, limits: Limits | None = None, memory: int = 64, token: str | None = TOKEN
+) -> Iterator[TestClient]:
     """A client of a server over the folder, with the token unless another is given."""
     app = make_app(Core(Settings(folder, memory=memory)), TOKEN, limits or Limits(a_second=1e6, at_once=1e6))
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}

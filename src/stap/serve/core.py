@@ -141,7 +141,12 @@ class Core:
             habits = life.habits
             return {
                 "apps": [
-                    {"app": app, "usages": times, "minutes": round(habits.minutes.get(app, 0.0), 1), "hidden": app in hidden}
+                    {
+                        "app": app,
+                        "usages": times,
+                        "minutes": round(habits.minutes.get(app, 0.0), 1),
+                        "hidden": app in hidden,
+                    }
                     for app, times in habits.times.most_common(MOST_APPS_SHOWN)
                 ],
                 "week": [list(day) for day in habits.week],
