@@ -20,6 +20,7 @@ inline void need(bool fine) {
 inline const stap_model* load_kind(uint32_t kind) {
     tiny::Config c = {6, 8, 4, 1, 1, 4};
     c.tied_apps = c.mixed_keys = kind == 0;
+    c.pointing_heads = kind == 0;
     c.evidence = kind > 0 ? 3 : 0;
     c.candidate_heads = kind > 0 ? 1 : 0;
     c.launches = kind > 1 ? 3 : 0;

@@ -25,6 +25,7 @@ inline Config config() {
 inline Config config_pure() {
     Config c = config();
     c.tied_apps = c.mixed_keys = true;
+    c.pointing_heads = 2;
     return c;
 }
 
@@ -48,8 +49,8 @@ inline std::string config_text(const Config& c) {
            ", \"query_key_norm\": " + (c.query_key_norm ? "true" : "false") +
            ", \"tied_apps\": " + (c.tied_apps ? "true" : "false") +
            ", \"mixed_keys\": " + (c.mixed_keys ? "true" : "false") + ", \"ordinal_heads\": " + n(c.ordinal_heads) +
-           ", \"evidence\": " + n(c.evidence) + ", \"candidate_heads\": " + n(c.candidate_heads) +
-           ", \"launches\": " + n(c.launches) + "}";
+           ", \"pointing_heads\": " + n(c.pointing_heads) + ", \"evidence\": " + n(c.evidence) +
+           ", \"candidate_heads\": " + n(c.candidate_heads) + ", \"launches\": " + n(c.launches) + "}";
 }
 
 struct Tensor {

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from stap.events import Event
 from stap.model import weights
@@ -25,6 +26,8 @@ def sharp(config: ModelConfig, seed: int = 0) -> Transformer:
         for parameter in model.parameters():
             if parameter.ndim == 2:
                 parameter.mul_(1.7)
+        if model.pointing is not None:  # its gates begin alike
+            nn.init.normal_(model.pointing.gate.weight, std=0.1)
     return model
 
 

@@ -95,6 +95,7 @@ def test_a_folder_is_exported_only_when_a_run_is_in_it(tmp_path: Path) -> None:
         SMALL,
         ModelConfig(vocabulary=30, dim=24, layers=2, heads=3, hidden=20, query_key_norm=True, ordinal_heads=1),
         ModelConfig(vocabulary=30, dim=24, layers=2, heads=3, hidden=20, tied_apps=True, mixed_keys=True),
+        ModelConfig(vocabulary=30, dim=24, layers=1, heads=3, hidden=20, mixed_keys=True, pointing_heads=4),
     ],
 )
 def test_onnx_gives_the_same_logits(tmp_path: Path, config: ModelConfig) -> None:
@@ -110,6 +111,11 @@ def test_onnx_gives_the_same_logits(tmp_path: Path, config: ModelConfig) -> None
     if config.mixed_keys:
         past.append(np.zeros((config.layers, config.heads, 1, config.head_dim), np.float32))
         names.append("last_key")
+    if heads := config.pointing_heads:
+        past.append(np.zeros((heads, 0, config.head_dim), np.float32))
+        past.append(np.zeros(0, np.int64))
+        past.append(np.zeros((heads, 1, config.head_dim), np.float32))
+        names += ["past_openings", "past_opened", "last_opening"]
     minutes = 29e6 + np.cumsum(rng.exponential(3e4, 20))
     step = 0
     for count in (3, 1, 1, 7, 8):

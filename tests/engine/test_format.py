@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from stap.notices import Notice
 from .reference import person, saved, sharp
 
 PURE = ModelConfig(vocabulary=20, context=64, dim=24, layers=2, heads=3, hidden=20)
+POINTING = replace(PURE, mixed_keys=True, pointing_heads=3)
 EVIDENT = ModelConfig(vocabulary=20, context=64, dim=24, layers=2, heads=3, hidden=20, evidence=8)
 
 
@@ -48,9 +50,15 @@ def read_phi(reader: Reader) -> dict[str, int]:
 
 def read_cache(reader: Reader, config: ModelConfig, value: str) -> None:
     (taken, _origin), padded = reader.get("Id"), -(-config.head_dim // 32) * 32
+    if taken:
+        reader.get(f"{(config.layers * config.heads * config.mixed_keys + config.pointing_heads) * padded}f")
     for start in range(0, taken, min(256, config.context)):
         rows = min(taken - start, min(256, config.context))
         reader.get(f"{rows}H")
+        assert set(reader.get(f"{rows}B")) <= {0, 1}
+        for _ in range(config.pointing_heads):
+            reader.get(f"{rows * padded}{value}")
+            reader.get(f"{rows}f" if value == "b" else "")
         for _ in range(config.layers * config.heads):
             reader.get(f"{2 * rows * padded}{value}")
             reader.get(f"{2 * rows}f" if value == "b" else "")
@@ -74,7 +82,7 @@ def read_evidence(reader: Reader) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("config", [PURE, EVIDENT])
+@pytest.mark.parametrize("config", [PURE, POINTING, EVIDENT])
 @pytest.mark.parametrize(("cache", "value"), [("fp32", "f"), ("fp16", "e"), ("int8", "b")])
 def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig, cache: str, value: str) -> None:
     predictor = EngineModel(saved(sharp(config), tmp_path)).predictor(Settings(cache=cache))  # type: ignore[arg-type]
@@ -89,7 +97,7 @@ def test_a_snapshot_is_what_the_format_says(tmp_path: Path, config: ModelConfig,
     reader = Reader(predictor.snapshot())
     assert bytes(reader.get("8B")) == b"STAPSNAP"
     version, _, _, _, _, context, steps, ranked, answered = reader.get("IQBBBIQQQ")
-    assert (version, context, steps, ranked, answered) == (5, config.context, 300, 300, 300)
+    assert (version, context, steps, ranked, answered) == (6, config.context, 300, 300, 300)
     assert list(reader.get(f"{config.vocabulary}f")) == predictor.logits().tolist()
     reader.get(f"{config.dim}f")
     left = {event.app for event in events} - {events[-1].app}

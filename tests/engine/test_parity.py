@@ -30,6 +30,7 @@ PURE = ModelConfig(  # every switch of the preset
     ordinal_heads=2,
     tied_apps=True,
     mixed_keys=True,
+    pointing_heads=5,
 )
 EXACT = Settings(cache="fp32")
 
@@ -60,6 +61,7 @@ def agree(found: NDArray[np.float32], wanted: NDArray[np.float32]) -> None:
         ModelConfig(vocabulary=61, context=100, dim=40, layers=2, heads=4, hidden=33, ordinal_heads=2, time_base=500.0),
         replace(SMALL, tied_apps=True),
         replace(SMALL, dim=40, heads=4, mixed_keys=True),
+        replace(SMALL, pointing_heads=3),
         PURE,
     ],
 )

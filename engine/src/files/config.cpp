@@ -48,6 +48,7 @@ Config config_from_json(const Json& json) {
     if (config.ordinal_heads > config.heads)
         bad("ordinal_heads is " + std::to_string(config.ordinal_heads) + " of " + std::to_string(config.heads) +
             " heads");
+    if (config.pointing_heads && config.evidence) bad("pointing_heads and evidence do not go together");
     if (config.candidate_heads && !config.evidence) bad("candidate_heads without an evidence head");
     if (config.launches && !config.evidence) bad("launches without an evidence head");
     return config;
@@ -73,6 +74,11 @@ std::vector<TensorShape> config_tensors(const Config& config) {
         add(block, {{"feedforward.gate_up.weight", {2 * h, d}, true}, {"feedforward.down.weight", {d, h}, true}});
     }
     add("", {{"norm.weight", {d}}, {"head.weight", {config.tied_apps ? d : v, d}, true}});
+    if (const uint64_t p = config.pointing_heads) {
+        const uint64_t width = p * config.head_dim();
+        add("pointing.", {{"qk.weight", {2 * width, d}}, {"key_before", {width}}, {"fade", {p}}, {"nothing", {p}}});
+        add("pointing.", {{"floor", {p}}, {"sharpness", {p}}, {"gate.weight", {p, d}}, {"gate.bias", {p}}});
+    }
     if (!config.evidence) return tensors;
     const uint64_t inside = uint64_t(config.candidate_heads) * kCandidateHead;
     const auto add_head = [&](const std::string& prefix, const HeadShape& shape) {

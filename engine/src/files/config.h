@@ -35,6 +35,7 @@ struct Config {
     bool tied_apps = false;        // the head is a map (d, d), then products with the apps' own vectors
     bool mixed_keys = false;       // every key has a share of the key before it
     uint32_t ordinal_heads = 0;    // the last so many heads turn by the event's index
+    uint32_t pointing_heads = 0;   // that point at past openings; 0: none
     uint32_t evidence = 0;         // width of the evidence head; 0: none
     uint32_t candidate_heads = 0;  // by which its candidates are compared with each other; 0: they are not
     uint32_t launches = 0;         // width of the launch head, which is asked at a moment; 0: none
@@ -59,6 +60,7 @@ constexpr WholeSetting kWholeSettings[] = {
     {"heads", &Config::heads, 1, 128},
     {"hidden", &Config::hidden, 1, 16384},
     {"ordinal_heads", &Config::ordinal_heads, 0, 128},
+    {"pointing_heads", &Config::pointing_heads, 0, 64},
     {"evidence", &Config::evidence, 0, 1024},
     {"candidate_heads", &Config::candidate_heads, 0, 16},
     {"launches", &Config::launches, 0, 1024},

@@ -114,6 +114,28 @@ std::unique_ptr<const Fusion> load_fusion(Loader& loader, const ModelFile& file,
     return fusion;
 }
 
+std::unique_ptr<const Pointing> load_pointing(Loader& loader, const Config& c, const Sizes& s) {
+    const uint32_t p = c.pointing_heads;
+    const auto powers = [&](const char* name, float sign, float factor) {
+        Buffer<float> out = loader.vector(name, padded(p));
+        for (uint32_t h = 0; h < p; ++h) out[h] = factor * std::exp(sign * out[h]);
+        return out;
+    };
+    auto pointing = std::make_unique<Pointing>();
+    const Spread dim{1, c.dim, s.d}, width{p, c.head_dim(), s.head};
+    pointing->qk = loader.matrix_as({"pointing.qk.weight", {2 * p, c.head_dim(), s.head}, dim}, STAP_F32);
+    pointing->key_before = loader.spread("pointing.key_before", width);
+    pointing->ones = loader.make<float>(s.head);
+    std::fill_n(pointing->ones.get(), c.head_dim(), 1.0f);
+    pointing->fade = powers("pointing.fade", 1, 1);
+    pointing->nothing = loader.vector("pointing.nothing", padded(p));
+    pointing->floor = powers("pointing.floor", -1, 1);
+    pointing->sharpness = powers("pointing.sharpness", 1, 1 / std::sqrt(float(c.head_dim())));
+    pointing->gate = loader.matrix_as({"pointing.gate.weight", {1, p, padded(p)}, dim}, STAP_F32);
+    pointing->gate_bias = loader.vector("pointing.gate.bias", padded(p));
+    return pointing;
+}
+
 std::vector<double> turns(double base, uint32_t head_dim) {
     std::vector<double> turn(head_dim / 2);
     for (uint32_t k = 0; k < turn.size(); ++k) turn[k] = std::pow(base, -2.0 * k / head_dim);
@@ -133,12 +155,19 @@ std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
     auto model = std::make_shared<Model>();
     model->config = c;
     model->sizes = s;
-    const double facts[] = {double(c.vocabulary), double(c.dim),
-                            double(c.layers),     double(c.heads),
-                            double(c.hidden),     c.time_base,
-                            c.norm_eps,           double(c.query_key_norm + 2 * c.tied_apps + 4 * c.mixed_keys),
-                            double(c.launches),   double(c.ordinal_heads),
-                            double(c.evidence),   double(wanted)};
+    const double facts[] = {double(c.vocabulary),
+                            double(c.dim),
+                            double(c.layers),
+                            double(c.heads),
+                            double(c.hidden),
+                            c.time_base,
+                            c.norm_eps,
+                            double(c.query_key_norm + 2 * c.tied_apps + 4 * c.mixed_keys),
+                            double(c.launches),
+                            double(c.ordinal_heads),
+                            double(c.evidence),
+                            double(wanted),
+                            double(c.pointing_heads)};
     model->fingerprint = hash_bytes(facts, sizeof facts, 0);
     Loader loader(source, file, *model, wanted);
     load_embeddings(loader, *model);
@@ -148,6 +177,7 @@ std::shared_ptr<const Model> model_load(Source& source, stap_dtype wanted) {
         model->weights.layers.push_back(load_layer(loader, *model, n, &shapes[size_t(n) * 4]));
     model->weights.norm = loader.vector("norm.weight", s.d);
     model->weights.head = c.tied_apps ? loader.tied_head(shapes.back()) : loader.matrix(shapes.back());
+    if (c.pointing_heads) model->weights.pointing = load_pointing(loader, c, s);
     if (c.evidence) model->weights.fusion = load_fusion(loader, file, "evidence.", c.evidence_head());
     if (c.launches) model->weights.launch = load_fusion(loader, file, "launch.", c.launch_head());
     model->time_turn = turns(c.time_base, c.head_dim());

@@ -16,10 +16,12 @@ namespace stap {
 struct Sizes {
     uint32_t d, head, heads, attention;  // padded d, padded D, H, H * padded D
     uint32_t hidden, vocabulary;         // padded
+    uint32_t pointing;                   // P * padded D
 
     explicit Sizes(const Config& config)
         : d(padded(config.dim)), head(padded(config.head_dim())), heads(config.heads), attention(config.heads * head),
-          hidden(padded(config.hidden)), vocabulary(padded(config.vocabulary)) {}
+          hidden(padded(config.hidden)), vocabulary(padded(config.vocabulary)), pointing(config.pointing_heads * head) {
+    }
     Sizes() = default;
     uint32_t widest() const { return std::max({d, attention, hidden}); }  // that a matrix takes
 };
@@ -66,17 +68,31 @@ struct Fusion {
     float blend_scale, logit_scale;  // of the blend's log probability, of the transformer's logit
 };
 
+// The pointing head (pointing.py). Logarithms of the file are powers here.
+struct Pointing {
+    Matrix qk;                 // (2 * P * D, d): queries, keys
+    Buffer<float> key_before;  // (P * D) of the key before, in every key
+    Buffer<float> ones;        // (D) the weights of a norm that has none
+    Buffer<float> fade;        // (P) of the score for every usage since
+    Buffer<float> nothing;     // (P) the score of no opening
+    Buffer<float> floor;       // (P) 1 / floor
+    Buffer<float> sharpness;   // (P) by which queries are multiplied, 1 / sqrt(D) included
+    Matrix gate;               // (P, d)
+    Buffer<float> gate_bias;   // (P)
+};
+
 struct Weights {
     // x = W_f [e_app; e_act; e_hour] + b_f with W_f multiplied into the tables: what is left is a sum of rows.
     Buffer<float> app;     // (V, d)
     Buffer<float> action;  // (2, d), with every constant added in
     Buffer<float> hour;    // (2, d): for sin, for cos
     std::vector<Layer> layers;
-    Buffer<float> norm;                    // (d)
-    Matrix head;                           // (V, d), of tied apps their vectors with the head's map multiplied in
-    std::unique_ptr<const Fusion> fusion;  // of a model with evidence
-    std::unique_ptr<const Fusion> launch;  // of one that is asked at a moment, too
-    std::vector<Buffer<uint8_t>> memory;   // of all matrices: the transformer's in one piece, in the order of use
+    Buffer<float> norm;                        // (d)
+    Matrix head;                               // (V, d), of tied apps their vectors with the head's map multiplied in
+    std::unique_ptr<const Pointing> pointing;  // of a model that points
+    std::unique_ptr<const Fusion> fusion;      // of a model with evidence
+    std::unique_ptr<const Fusion> launch;      // of one that is asked at a moment, too
+    std::vector<Buffer<uint8_t>> memory;       // of all matrices: the transformer's in one piece, in the order of use
 };
 
 struct Model {

@@ -20,6 +20,8 @@ Session::Session(std::shared_ptr<const Model> model_, const Kernels& kernels_, S
     if (model->config.mixed_keys)
         for (Cache& each : caches)
             each.last = buffer_counted<float>(size_t(model->config.layers) * model->sizes.attention, state.bytes);
+    if (model->config.pointing_heads)
+        for (Cache& each : caches) each.last_pointing = buffer_counted<float>(model->sizes.pointing, state.bytes);
     if (!model->config.evidence) return;
     evidence = std::make_unique<Evidence>();
     const auto head = [&](const Fusion& weights) {
@@ -130,7 +132,7 @@ uint32_t Session::take(uint32_t c, uint32_t most) {
         if (hiding.step == cache.first + cache.taken) cache.hide(hiding.app, pool);
     forward(*model, *kernels, state, pool, cache, events, n);
     if (c == active() && pending(c) == 0) {
-        forward_head(*model, *kernels, state, n - 1);
+        forward_head(*model, *kernels, state, pool, cache, n - 1);
         answered = steps;
     }
     return n;

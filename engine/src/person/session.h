@@ -72,7 +72,7 @@ struct Session {
     uint32_t take(uint32_t cache, uint32_t most);
 };
 
-constexpr uint32_t kSnapshotVersion = 5;  // also the seed of the hash at a snapshot's end
+constexpr uint32_t kSnapshotVersion = 6;  // also the seed of the hash at a snapshot's end
 std::vector<uint8_t> session_snapshot(const Session& session);
 std::unique_ptr<Session> session_restore(std::shared_ptr<const Model> model, const uint8_t* data, size_t size);
 

@@ -95,10 +95,17 @@ void visit_cache(const Session& s, const Cache& cache, Visit visit) {
     const BlockLayout& layout = s.pool.layout;
     if (cache.last && cache.taken)
         visit(cache.last.get(), size_t(s.model->config.layers) * s.model->sizes.attention * sizeof(float));
+    if (cache.last_pointing && cache.taken) visit(cache.last_pointing.get(), s.model->sizes.pointing * sizeof(float));
     for (uint32_t start = cache.dropped / layout.events * layout.events; start < cache.taken; start += layout.events) {
         Block& block = cache.block_of(start, layout.events);
         const size_t rows = std::min(layout.events, cache.taken - start);
         visit(block.app, rows * sizeof *block.app);
+        visit(block.action, rows * sizeof *block.action);
+        for (uint32_t h = 0; h < s.model->config.pointing_heads; ++h) {
+            const BlockLayout::Keys pointing = layout.pointing_at(block, h, 0);
+            visit(pointing.keys, rows * layout.row);
+            if (pointing.scales) visit(pointing.scales, rows * sizeof(float));
+        }
         for (uint32_t layer = 0; layer < s.model->config.layers; ++layer)
             for (uint32_t h = 0; h < layout.heads; ++h) {
                 const BlockLayout::Head head = layout.at(block, layer, h, 0);
@@ -126,11 +133,15 @@ void get_cache(Reader& r, Session& s, uint32_t c) {
     if (s.schedule.strategy == STAP_ROLLING && s.steps - taken > s.schedule.context) damaged("a cache too far behind");
     const BlockLayout& layout = s.pool.layout;
     const uint64_t rows = taken - cache.dropped / layout.events * layout.events;
-    if (rows * (sizeof *Block::app + layout.bytes / layout.events) > r.left) damaged("a cache larger than its bytes");
+    if (rows * (sizeof *Block::app + sizeof *Block::action + layout.bytes / layout.events) > r.left)
+        damaged("a cache larger than its bytes");
     cache.reserve(taken, s.pool);
     visit_cache(s, cache, [&](void* data, size_t size) { r.bytes(data, size); });
-    for (auto& block : cache.blocks)
+    for (auto& block : cache.blocks) {
+        for (uint16_t app : block->app)
+            if (app >= s.phi.slots.size() && app != kHidden) damaged("a cached event of no app");
         block->any_hidden = std::find(std::begin(block->app), std::end(block->app), kHidden) != std::end(block->app);
+    }
 }
 
 template <typename Archive, typename Word>

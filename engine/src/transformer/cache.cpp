@@ -11,7 +11,9 @@ BlockLayout::BlockLayout(const Model& model, stap_dtype dtype_, uint32_t context
     : dtype(dtype_), heads(model.config.heads), events(std::min(kBlock, (context + 15) / 16 * 16)) {
     row = size_t(model.sizes.head) * dtype_size(dtype);
     head = 2 * events * row + (dtype == STAP_I8 ? 2 * events * sizeof(float) : 0);
-    bytes = head * heads * model.config.layers;
+    layers = head * heads * model.config.layers;
+    pointing = events * row + (dtype == STAP_I8 ? events * sizeof(float) : 0);
+    bytes = layers + pointing * model.config.pointing_heads;
 }
 
 BlockLayout::Head BlockLayout::at(const Block& block, uint32_t layer, uint32_t h, uint32_t event) const {
@@ -19,6 +21,11 @@ BlockLayout::Head BlockLayout::at(const Block& block, uint32_t layer, uint32_t h
     uint8_t* values = keys + events * row;
     float* scales = dtype == STAP_I8 ? reinterpret_cast<float*>(values + events * row) + event : nullptr;
     return {keys + event * row, values + event * row, scales, scales ? scales + events : nullptr};
+}
+
+BlockLayout::Keys BlockLayout::pointing_at(const Block& block, uint32_t h, uint32_t event) const {
+    uint8_t* keys = block.data + layers + h * pointing;
+    return {keys + event * row, dtype == STAP_I8 ? reinterpret_cast<float*>(keys + events * row) + event : nullptr};
 }
 
 std::unique_ptr<Block> Pool::take() {

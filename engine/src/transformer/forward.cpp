@@ -201,12 +201,19 @@ struct Pass {
     void run() {
         if (cache.taken == 0) cache.origin = events[0].minutes;
         cache.reserve(cache.taken + n, pool);
-        for (uint32_t i = 0; i < n; ++i)
-            cache.block_of(cache.taken + i, size).app[(cache.taken + i) % size] = events[i].app;
+        for (uint32_t i = 0; i < n; ++i) {
+            Block& block = cache.block_of(cache.taken + i, size);
+            block.app[(cache.taken + i) % size] = events[i].app;
+            block.action[(cache.taken + i) % size] = events[i].action;
+        }
         embed();
         turn();
         for (uint32_t number = 0; number < model.config.layers; ++number)
             run_layer(number, model.weights.layers[number]);
+        if (model.weights.pointing) {
+            norm(model.weights.norm);
+            PointingPass{model, kernels, state.pointing, pool, cache}.place(state.normed.get(), n, state.whole.get());
+        }
         cache.taken += n;
     }
 };
@@ -218,12 +225,14 @@ void forward(const Model& model, const Kernels& kernels, RunState& state, Pool& 
     Pass{model, kernels, state, pool, cache, events, n}.run();
 }
 
-void forward_head(const Model& model, const Kernels& kernels, RunState& state, uint32_t row) {
+void forward_head(const Model& model, const Kernels& kernels, RunState& state, Pool& pool, Cache& cache, uint32_t row) {
     float* x = state.hidden.get();
     kernels.rms_norm(x, state.x.get() + size_t(row) * model.sizes.d, model.weights.norm.get(), model.config.dim,
                      model.sizes.d, float(model.config.norm_eps));
     kernels.matmul(state.logits.get(), model.sizes.vocabulary, x, model.sizes.d, 1, model.weights.head,
                    state.whole.get());
+    if (model.weights.pointing)
+        PointingPass{model, kernels, state.pointing, pool, cache}.speak(x, row, state.logits.get(), state.whole.get());
 }
 
 }  // namespace stap

@@ -8,6 +8,7 @@
 #include "person/statistics.h"
 #include "transformer/cache.h"
 #include "transformer/kernels.h"
+#include "transformer/pointing.h"
 
 namespace stap {
 
@@ -42,7 +43,19 @@ struct RunState {
     Buffer<float> logits = buffer_counted<float>(sizes.vocabulary, bytes);
     Buffer<float> hidden = buffer_counted<float>(sizes.d, bytes);  // what the logits came from
 
-    explicit RunState(const Model& model) : sizes(model.sizes) {}
+    PointingState pointing;  // of a model that points
+
+    explicit RunState(const Model& model) : sizes(model.sizes) {
+        if (const uint32_t heads = model.config.pointing_heads) {
+            const size_t block = kBlock + 16;
+            pointing.qk = rows<float>(2 * size_t(sizes.pointing));
+            pointing.share = buffer_counted<float>(size_t(heads) * sizes.vocabulary, bytes);
+            for (Buffer<float>* each : {&pointing.largest, &pointing.sum, &pointing.gate})
+                *each = buffer_counted<float>(padded(heads), bytes);
+            for (Buffer<float>* each : {&pointing.scores, &pointing.ago}) *each = buffer_counted<float>(block, bytes);
+            pointing.whole = buffer_counted<int16_t>(sizes.head, bytes);
+        }
+    }
 
    private:
     template <typename T>
@@ -55,7 +68,8 @@ struct RunState {
 void forward(const Model& model, const Kernels& kernels, RunState& state, Pool& pool, Cache& cache, const Event* events,
              uint32_t n);
 
-// state.hidden = norm(x[row]), state.logits = head(hidden).
-void forward_head(const Model& model, const Kernels& kernels, RunState& state, uint32_t row);
+// state.hidden = norm(x[row]), state.logits = head(hidden) and what the pointing head adds. The row is the cache's last
+// event.
+void forward_head(const Model& model, const Kernels& kernels, RunState& state, Pool& pool, Cache& cache, uint32_t row);
 
 }  // namespace stap

@@ -21,6 +21,7 @@ LARGEST = {  # far above anything useful, far below what a forged header needs t
     "evidence": 1024,
     "candidate_heads": 16,
     "launches": 1024,
+    "pointing_heads": 64,
 }
 CANDIDATE_HEAD = 16  # values of each
 REMEDY = "use a model that `stap train` wrote"
@@ -46,6 +47,7 @@ class ModelConfig:
         False  # the head is a map back to the apps' own vectors: copying is one map, not V things to learn
     )
     mixed_keys: bool = False  # every key has a share of the key before it: one layer finds what came after an app
+    pointing_heads: int = 0  # of the pointing head: they point at past openings instead of naming apps; 0: none
     evidence: int = 0  # width of the evidence head; 0: none
     launches: int = 0  # width of the launch head: asked at a moment, the current app among the candidates; 0: none
     candidate_heads: int = 0  # by which its candidates are compared with each other; 0: they are not
@@ -57,7 +59,7 @@ class ModelConfig:
             if not isinstance(value, kind) or (field.type != "bool" and isinstance(value, bool)):
                 raise _bad(f"{field.name} is {value!r}")
         for name, most in (LARGEST | ({} if self.evidence else {"candidate_heads": 0, "launches": 0})).items():
-            least = 0 if name in ("evidence", "candidate_heads", "launches") else 1
+            least = 0 if name in ("evidence", "candidate_heads", "launches", "pointing_heads") else 1
             if not least <= getattr(self, name) <= most:
                 raise _bad(f"{name} is {getattr(self, name)}, outside {least}..{most}")
         if self.dim % (2 * self.heads):
@@ -66,6 +68,8 @@ class ModelConfig:
             raise _bad(f"context is {self.context}, but a usage is two events")
         if not 0 <= self.ordinal_heads <= self.heads:
             raise _bad(f"ordinal_heads is {self.ordinal_heads} of {self.heads} heads")
+        if self.pointing_heads and self.evidence:
+            raise _bad("pointing_heads and evidence do not go together")
         if not (1 < self.time_base < 1e12 and 0 < self.norm_eps < 1):
             raise _bad("time_base or norm_eps is out of range")
 
@@ -99,6 +103,11 @@ class ModelConfig:
             shapes[block + "feedforward.down.weight"] = (d, h)
         shapes["norm.weight"] = (d,)
         shapes["head.weight"] = (d, d) if self.tied_apps else (v, d)
+        if p := self.pointing_heads:
+            shapes["pointing.qk.weight"] = (2 * p * self.head_dim, d)  # rows: queries, keys; in each, head by head
+            shapes["pointing.key_before"] = (p * self.head_dim,)
+            shapes |= {f"pointing.{name}": (p,) for name in ("fade", "nothing", "floor", "sharpness")}
+            shapes |= {"pointing.gate.weight": (p, d), "pointing.gate.bias": (p,)}
         if self.evidence:
             shapes |= {f"evidence.{name}": shape for name, shape in self._head_tensors(False).items()}
         if self.launches:

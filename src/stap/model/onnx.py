@@ -4,7 +4,9 @@ Inputs, for n new events after p old ones:
     app, action (n,) int64; minutes (n,) float64, since the cache's first event; hour (n,) float32
     past_keys, past_values (N, H, p, D) float32
     last_key (N, H, 1, D) float32, of a model with mixed keys: zeros at first
-Outputs: logits (n, V); keys, values (N, H, p + n, D): the next call's past; last (N, H, 1, D): its last_key.
+    past_openings (P, u, D) float32, past_opened (u,) int64, last_opening (P, 1, D) float32, of a model that points
+Outputs: logits (n, V); keys, values (N, H, p + n, D): the next call's past; last (N, H, 1, D): its last_key;
+openings, opened, opening: its past_openings, past_opened and last_opening.
 
 The graph is written out by hand, in the order of model/transformer.py: nothing in it was guessed by an exporter.
 """
@@ -20,6 +22,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from stap.events import OPEN
 from stap.files import replacing
 from stap.model.config import ORDINAL_BASE, ModelConfig
 
@@ -99,6 +102,14 @@ def _rotate(g: _Graph, x: str, cos: str, sin: str) -> str:
     return g.op("Concat", first, second, axis=2)
 
 
+def _shift(g: _Graph, rows: str, last: str) -> tuple[str, str]:
+    """Each row (H, n, D) and the one before it: those before, and the last row of all."""
+    own = g.op("Concat", last, rows, axis=1)  # (H, 1 + n, D)
+    begin, end, axis = (g.constant([value], np.int64) for value in (0, -1, 1))
+    after = g.op("Slice", own, end, g.constant([np.iinfo(np.int64).max], np.int64), axis)
+    return g.op("Slice", own, begin, end, axis), after
+
+
 def _attention(
     g: _Graph, w: Arrays, config: ModelConfig, n: int, x: str, cos: str, sin: str, bias: str
 ) -> tuple[str, dict[str, str]]:
@@ -109,10 +120,7 @@ def _attention(
     place, kept = g.constant(n, np.int64), dict[str, str]()
     if config.mixed_keys:
         share = w[block + "attention.key_before"].reshape(heads, 1, dim)
-        own = g.op("Concat", g.op("Gather", "last_key", place), key, axis=1)  # (H, 1 + n, D)
-        begin, end, axis = (g.constant([value], np.int64) for value in (0, -1, 1))
-        before = g.op("Slice", own, begin, end, axis)
-        kept["last"] = g.op("Slice", own, end, g.constant([np.iinfo(np.int64).max], np.int64), axis)
+        before, kept["last"] = _shift(g, key, g.op("Gather", "last_key", place))
         key = g.op("Add", key, g.op("Mul", before, g.constant(share)))
     if config.query_key_norm:
         query = g.norm(query, w[block + "attention.query_norm.weight"], config.norm_eps)
@@ -130,6 +138,49 @@ def _feedforward(g: _Graph, w: Arrays, n: int, x: str) -> str:
     gate, up = g.split(g.linear(x, w[f"blocks.{n}.feedforward.gate_up.weight"]), 2, 1)
     silu = g.op("Mul", gate, g.op("Sigmoid", gate))
     return g.linear(g.op("Mul", silu, up), w[f"blocks.{n}.feedforward.down.weight"])
+
+
+def _pointing(g: _Graph, w: Arrays, config: ModelConfig, hidden: str) -> str:
+    """What the pointing head adds to the logits (n, V), in the order of model/pointing.py."""
+    heads, dim = config.pointing_heads, config.head_dim
+    column, row = (g.constant([axis], np.int64) for axis in (1, 0))
+    per_head = {name: w[f"pointing.{name}"].reshape(-1, 1, 1) for name in ("fade", "nothing", "floor", "sharpness")}
+    rows = g.op("Reshape", g.linear(hidden, w["pointing.qk.weight"]), g.constant([0, 2 * heads, dim], np.int64))
+    query, key = g.split(g.op("Transpose", rows, perm=[1, 0, 2]), 2, 0)  # (P, n, D) each
+    before, last = _shift(g, key, "last_opening")
+    g.op("Identity", last, out="opening")
+    key = g.op("Add", key, g.op("Mul", before, g.constant(w["pointing.key_before"].reshape(heads, 1, dim))))
+    query, key = (g.norm(x, np.ones(dim, np.float32), config.norm_eps) for x in (query, key))
+    opens = g.op("Equal", "action", g.constant(OPEN, np.int64))
+    keys = g.op("Concat", "past_openings", g.op("Compress", key, opens, axis=1), out="openings", axis=1)
+    pointed = g.op("Concat", "past_opened", g.op("Compress", "app", opens, axis=0), out="opened", axis=0)
+    count = g.op("CumSum", g.op("Cast", opens, to=TensorProto.INT64), g.constant(0, np.int64))
+    count = g.op("Add", count, g.op("Shape", "past_opened"))
+    places = g.op(
+        "Range",
+        g.constant(1, np.int64),
+        g.op("Add", g.op("Size", pointed), g.constant(1, np.int64)),
+        g.constant(1, np.int64),
+    )
+    ago = g.op("Sub", g.op("Unsqueeze", count, column), g.op("Unsqueeze", places, row))  # (n, U)
+    since = g.op("Cast", g.op("Max", ago, g.constant(0, np.int64)), to=TensorProto.FLOAT)
+    query = g.op("Mul", query, g.constant(np.exp(per_head["sharpness"]) / math.sqrt(dim)))
+    score = g.op("MatMul", query, g.op("Transpose", keys, perm=[0, 2, 1]))  # (P, n, U)
+    score = g.op("Sub", score, g.op("Mul", since, g.constant(np.exp(per_head["fade"]))))
+    same = g.op("Equal", g.op("Unsqueeze", "app", column), g.op("Unsqueeze", pointed, row))
+    hide = g.op("Or", g.op("Less", ago, g.constant(0, np.int64)), same)
+    score = g.op("Where", hide, g.constant(-1e30), score)
+    shape = g.op("Concat", g.constant([heads], np.int64), g.op("Shape", "app"), g.constant([1], np.int64), axis=0)
+    nothing = g.op("Expand", g.constant(per_head["nothing"]), shape)
+    share = g.op("Softmax", g.op("Concat", nothing, score, axis=2), axis=-1)
+    end = g.constant([np.iinfo(np.int64).max], np.int64)
+    share = g.op("Slice", share, g.constant([1], np.int64), end, g.constant([2], np.int64))
+    each = g.op("OneHot", pointed, g.constant(config.vocabulary, np.int64), g.constant([0.0, 1.0]))  # (U, V)
+    share = g.op("Mul", g.op("MatMul", share, each), g.constant(np.exp(-per_head["floor"])))  # (P, n, V)
+    hints = g.op("Log", g.op("Add", share, g.constant(1.0)))
+    gate = g.op("Add", g.linear(hidden, w["pointing.gate.weight"]), g.constant(w["pointing.gate.bias"]))
+    gate = g.op("Unsqueeze", g.op("Transpose", gate, perm=[1, 0]), g.constant([2], np.int64))  # (P, n, 1)
+    return g.op("ReduceSum", g.op("Mul", hints, gate), row, keepdims=0)
 
 
 def build(config: ModelConfig, w: Arrays) -> onnx.ModelProto:
@@ -158,7 +209,9 @@ def build(config: ModelConfig, w: Arrays) -> onnx.ModelProto:
     for name, layers in kept.items():
         g.op("Concat", *layers, out=name, axis=0)
     head = w["embed_app.weight"].astype(np.float64) @ w["head.weight"] if config.tied_apps else w["head.weight"]
-    g.op("MatMul", g.norm(x, w["norm.weight"], config.norm_eps), g.constant(head.T), out="logits")
+    last = g.norm(x, w["norm.weight"], config.norm_eps)
+    named = g.op("MatMul", last, g.constant(head.T))
+    g.op("Sum", named, *([_pointing(g, w, config, last)] if config.pointing_heads else []), out="logits")
     return _model(config, g)
 
 
@@ -182,6 +235,12 @@ def _model(config: ModelConfig, g: _Graph) -> onnx.ModelProto:
         one = (TensorProto.FLOAT, config.layers, config.heads, 1, config.head_dim)
         inputs.append(value("last_key", *one))
         outputs.append(value("last", *one))
+    if heads := config.pointing_heads:
+        one = (TensorProto.FLOAT, heads, 1, config.head_dim)
+        for names, length, place in ((inputs, "u", "past_openings past_opened last_opening"), (outputs, "v", "")):
+            keys, app, last = (place or "openings opened opening").split()
+            names += [value(keys, TensorProto.FLOAT, heads, length, config.head_dim)]
+            names += [value(app, TensorProto.INT64, length), value(last, *one)]
     graph = helper.make_graph(g.nodes, "stap", inputs, outputs, g.constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="stap")
     model.ir_version = 8

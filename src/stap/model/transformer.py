@@ -9,7 +9,7 @@ What is notable:
 - one class for training and inference: with a `Cache` it takes any number of new events and attends to the old ones
 - under bf16 autocast the residual stream, the norms and the rotation stay in float32
 - off by default (not in the paper): query-key RMSNorm, some heads that turn by the event's index, app vectors shared by
-  input and head, keys that mix in the key before, and the evidence head
+  input and head, keys that mix in the key before, the pointing head, and the evidence head
 
 Shapes: B windows, L events, d = dim, H heads, D = d / H values a head, V virtual indices.
 """
@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from stap.model import attention
 from stap.model.config import ORDINAL_BASE, ModelConfig
 from stap.model.fusion import Fusion
+from stap.model.pointing import Pointing, Trail
 
 
 class Cache:
@@ -35,11 +36,14 @@ class Cache:
         shape = (config.layers, 1, config.heads, capacity, config.head_dim)
         self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
         self.last = torch.zeros(config.layers, 1, 1, config.heads, config.head_dim)  # keys before mixing and rotation
+        self.trail = Trail(config, capacity) if config.pointing_heads else None
         self.length = 0
         self.origin = 0.0  # minutes of the first event
 
     def clear(self) -> None:
         self.length = 0
+        if self.trail is not None:
+            self.trail.clear()
 
     def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Store n new events' keys and values (1, H, n, D); all of the layer's so far come back."""
@@ -171,13 +175,21 @@ class Transformer(nn.Module):
             if config.tied_apps
             else nn.Linear(config.dim, config.vocabulary, bias=False)
         )
+        self.pointing = Pointing(config) if config.pointing_heads else None
         self.evidence = Fusion(config) if config.evidence else None
         self.launch = Fusion(config, launches=True) if config.launches else None
 
     def forward(self, app: Tensor, action: Tensor, minutes: Tensor, hour: Tensor, cache: Cache | None = None) -> Tensor:
         """(B, L) each: app and action int64, minutes float64, hour float32 -> logits (B, L, V)."""
-        logits: Tensor = self.head(self.states(self.embed(app, action, hour), minutes, cache))
-        return logits
+        return self.logits(self.states(self.embed(app, action, hour), minutes, cache), app, action, cache)
+
+    def logits(self, hidden: Tensor, app: Tensor, action: Tensor, cache: Cache | None = None) -> Tensor:
+        """What the heads say after each of these events: (B, L, V)."""
+        named: Tensor = self.head(hidden)
+        if self.pointing is None:
+            return named
+        said: Tensor = self.pointing(hidden, app, action, None if cache is None else cache.trail)
+        return named + said
 
     def states(self, x: Tensor, minutes: Tensor, cache: Cache | None = None) -> Tensor:
         """Embedded events (B, L, d) -> what the head reads, (B, L, d)."""

@@ -54,18 +54,18 @@ class Inference:
         self._model = model
         self._cache = ForgetfulCache(model.config, model.config.context)
         self._waiting: list[tuple[int, int, float, float, NDArray[np.float32]]] = []
-        self._hidden = torch.empty(0)
+        self._hidden, self._logits = torch.empty(0), torch.empty(0)
 
     def receive(self, index: int, event: Event, moment: NDArray[np.float32]) -> None:
         self._waiting.append((index, event.action, event.minutes, event.hour, moment))
         if len(self._waiting) == CHUNK:
             self._take_in()
 
-    def predict(self) -> Tensor:
-        """(d,) the hidden state after the last event: what the head reads."""
+    def predict(self) -> tuple[Tensor, Tensor]:
+        """After the last event: the hidden state (d,), and the logits (V,)."""
         if self._waiting:
             self._take_in()
-        return self._hidden
+        return self._hidden, self._logits
 
     def clear(self) -> None:
         self._cache.clear()
@@ -77,6 +77,8 @@ class Inference:
             self._take_in()
         past = self._cache.app[: self._cache.length]
         past[past == index] = UNUSED
+        if self._cache.trail is not None:
+            self._cache.trail.forget(index)
 
     def _take_in(self) -> None:
         index, action, minutes, hour, moments = zip(*self._waiting, strict=True)
@@ -87,10 +89,10 @@ class Inference:
             moment = None
             if model.evidence is not None:
                 moment = model.evidence.normal_moment(torch.from_numpy(np.stack(moments))[None])
-            x = model.embed(
-                torch.tensor([index]), torch.tensor([action]), torch.tensor([hour], dtype=torch.float32), moment
-            )
-            self._hidden = model.states(x, torch.tensor([minutes], dtype=torch.float64), self._cache)[0, -1]
+            apps, actions = torch.tensor([index]), torch.tensor([action])
+            x = model.embed(apps, actions, torch.tensor([hour], dtype=torch.float32), moment)
+            states = model.states(x, torch.tensor([minutes], dtype=torch.float64), self._cache)
+            self._hidden, self._logits = states[0, -1], model.logits(states, apps, actions, self._cache)[0, -1]
 
 
 class Stap:
@@ -161,8 +163,7 @@ class Stap:
         if not self._steps:
             return []
         with torch.inference_mode():
-            hidden = self._inferences[self._active].predict()
-            logits = self._model.head(hidden)
+            hidden, logits = self._inferences[self._active].predict()
         if self._evidence is not None:
             return self._answer(self._evidence, hidden, logits, at)[0][:k]
         used = np.flatnonzero(self._used)
@@ -177,8 +178,7 @@ class Stap:
         if not self._steps:
             return 1.0
         with torch.inference_mode():
-            hidden = self._inferences[self._active].predict()
-            return self._answer(self._evidence, hidden, self._model.head(hidden), at)[1]
+            return self._answer(self._evidence, *self._inferences[self._active].predict(), at)[1]
 
     def _answer(self, evidence: Evidence, hidden: Tensor, logits: Tensor, at: Moment | None) -> tuple[Ranking, float]:
         """Every app that may come with its probability, best first; and that of a first-ever app."""
@@ -206,8 +206,7 @@ class Stap:
             return
         at = Moment(event.minutes, event.hour)
         with torch.inference_mode():
-            hidden = self._inferences[self._active].predict()
-            order, share, unseen = self._fuse(evidence, hidden, self._model.head(hidden), at)
+            order, share, unseen = self._fuse(evidence, *self._inferences[self._active].predict(), at)
         chosen = order.index(evidence.names.index(event.app))
         self._word.learn(share / (1.0 - unseen), *self._beside(evidence, order, at), chosen)
 

@@ -144,7 +144,7 @@ class TellingStap(Stap):
             rank = torch.tensor([[evidence.recency(code) for code in order]]).repeat(n, 1)
             rank[:, place] = torch.tensor(ranks)
             moment = fusion.normal_moment(torch.from_numpy(evidence.moment(seen).astype(np.float32))[None])
-            hidden = self._inferences[self._active].predict().expand(n, -1) if seen is None else None
+            hidden = self._inferences[self._active].predict()[0].expand(n, -1) if seen is None else None
             present = torch.ones(n, len(order), dtype=torch.bool)
             scores: Floats = fusion(hidden, moment.expand(n, -1), statistics, rank, None, present).double().numpy()
         return scores[:, place]

@@ -90,6 +90,12 @@ def _copies(model: Transformer) -> None:
         elif name.endswith("attention.out.weight"):
             parameter.copy_(-one / model.config.layers)
     model.head.weight.copy_(-0.3 * one)
+    if (
+        model.pointing is not None
+    ):  # speaks alone at first, of nothing but the apps: what blocks and head add is learned
+        for name, parameter in model.named_parameters():
+            if name.endswith(("attention.out.weight", "head.weight")):
+                parameter.zero_()
 
 
 def started(settings: TrainConfig) -> Transformer | None:
