@@ -32,6 +32,7 @@ const taking = imports(person, reload);
 
 function failed(refusal) {
   if (!("status" in refusal)) throw refusal; // a mistake of ours: the console has it
+  if (refusal.status === 503) again(); // a long history is being learned
   locked = refusal.status === 401;
   if (locked) {
     wire.close(); // asking again would not help
@@ -115,6 +116,7 @@ function connect() {
     row.happened();
     statistics();
   });
+  wire.addEventListener("problem", () => again());
   wire.addEventListener("import", (event) => /"done"/.test(event.data) && again());
 }
 const again = calmly(2000, reload);
