@@ -27,4 +27,4 @@ def serve(
     """
     run, core = load("stap.serve.run"), load("stap.serve.core")
     settings = core.Settings(data or run.data_folder(), model, memory)
-    run.serve(settings, port, lambda address: terminal.say(f"stap serves at {address}"))
+    run.serve(settings, port, (), lambda address: terminal.say(f"stap serves at {address}"))
