@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from stap import __version__, terminal
-from stap.cli import ask, experiments, logs, measure, serving, training
+from stap.cli import ask, experiments, logs, measure, reporting, serving, training
 from stap.errors import BadInput
 
 COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
@@ -18,7 +18,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Predictions": {"demo": ask.demo, "predict": ask.predict, "evaluate": ask.evaluate_},
     "Live": {"serve": serving.serve},
     "Training": {"train": training.train, "rival": training.rival, "adapt": training.adapt, "export": training.export},
-    "Measuring": {"bench": measure.bench},
+    "Measuring": {"bench": measure.bench, "report": reporting.report},
 }
 
 UNEXPECTED = 70  # exit code of what should never happen, as sysexits.h has it
