@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from stap import __version__, terminal
-from stap.cli import ask, experiments, logs, measure, reporting, serving, training
+from stap.cli import ask, experiments, logs, measure, reporting, serving, training, using
 from stap.errors import BadInput
 
 COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Logs": {"import": logs.import_, "describe": logs.describe},
     "Predictions": {"demo": ask.demo, "predict": ask.predict, "evaluate": ask.evaluate_},
-    "Live": {"serve": serving.serve},
+    "Live": {"serve": serving.serve, "top": using.top, "watch": using.watch},
     "Training": {"train": training.train, "rival": training.rival, "adapt": training.adapt, "export": training.export},
     "Measuring": {"bench": measure.bench, "report": reporting.report},
 }

@@ -12,21 +12,17 @@ from pathlib import Path
 import uvicorn
 
 from stap.errors import BadInput
+from stap.files import replacing
 from stap.serve.app import make_app
 from stap.serve.core import Core, Settings
 from stap.serve.feeding import Feed
+from stap.serve.places import ADDRESS_FILE, HOST
 from stap.serve.security import Guard, token_of
 
-HOST, PORT = "127.0.0.1", 8765
 LOCK = "lock"
 GRACE = 3  # seconds that open lines have at the end
 KEEP_ALIVE = 30  # seconds between two requests of a connection
 LONGEST_HEAD = 64 << 10  # bytes
-
-
-def data_folder() -> Path:
-    """Where data of programs goes on this system."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "stap"
 
 
 @contextmanager
@@ -91,5 +87,8 @@ def serve(settings: Settings, port: int, feeds: Sequence[Feed], announce: Callab
         token = token_of(settings.folder)
         core = Core(settings)
         app = make_app(core, token, feeds=feeds)
-        announce(f"http://{HOST}:{listener.getsockname()[1]}/?token={token}")
+        address = f"http://{HOST}:{listener.getsockname()[1]}"
+        with replacing(settings.folder / ADDRESS_FILE, private=True) as draft:
+            draft.write_text(address + "\n")
+        announce(f"{address}/?token={token}")
         server(app, core).run(sockets=[listener])

@@ -25,10 +25,10 @@ from stap.errors import BadInput
 from stap.files import PRIVATE, read_bytes, replacing
 from stap.serve.limits import Limits
 from stap.serve.meter import Meter
+from stap.serve.places import TOKEN_FILE
 from stap.serve.problems import answer, unexpected
 
 COOKIE = "stap_token"
-TOKEN_FILE = "token"
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "

@@ -18,6 +18,10 @@ class Away(BadInput):
     """Nobody answers, or nobody who could: it may be there later."""
 
 
+class Busy(Away):
+    """Not now, it says; soon."""
+
+
 class Place(NamedTuple):
     """A server, by its address."""
 
@@ -88,14 +92,13 @@ class Exchange:
 
     def _refusal(self, answer: HTTPResponse) -> BadInput:
         """In the server's own words, if it has any that we know."""
-        if answer.status >= 500:
-            return Away(str(self._place), f"answers {answer.status}", "look at its log")
+        kind = Busy if answer.status == 503 else Away if answer.status >= 500 else BadInput
         try:
             said = json.loads(answer.read(1 << 16))["error"]
             where, why, remedy = (str(said[name])[:500] for name in ("where", "why", "remedy"))
-            return BadInput(where, why, remedy)
+            return kind(where, why, remedy)
         except (ValueError, KeyError, TypeError, RecursionError):
-            return BadInput(str(self._place), f"answers {answer.status} {answer.reason[:80]}", "check the address")
+            return kind(str(self._place), f"answers {answer.status} {answer.reason[:80]}", "check the address")
 
 
 def sent_events(answer: HTTPResponse) -> Iterator[tuple[str, str]]:

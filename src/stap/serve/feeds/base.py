@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from stap import terminal
@@ -26,16 +25,6 @@ REMEMBERED = 1 << 16  # ids sent, so that they are not sent again and again
 TROUBLE = ("waiting", "unexpected")
 LONGEST_WAIT = 60.0  # seconds between two looks at what is away
 LARGEST_MARKS = 16 << 20  # bytes
-
-
-class Feed(Protocol):
-    """Runs in a thread of its own until it is told to stop, or has no more to say."""
-
-    name: str
-    state: str  # for a person: running, waiting and why, finished
-    last: datetime | None  # of the latest event sent
-
-    def run(self, send: Send, stop: Event) -> None: ...
 
 
 class Outbox:

@@ -6,8 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from stap.errors import BadInput
+from stap.serve.feeding import Feed
 from stap.serve.feeds import adb, aw, folder, lines, replay
-from stap.serve.feeds.base import Feed, Marks, user_named
+from stap.serve.feeds.base import Marks, user_named
 from stap.sources import Options
 
 KINDS = "aw, aw:URL, adb, adb:SERIAL, folder:PATH, stdin or replay:LOG"
@@ -35,6 +36,7 @@ def make(named: str, data: Path, user: str = "me", zone: str | None = None, spee
 
 def _marks(data: Path, named: str, user: str) -> Marks:
     place = data / MARKS
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in (data, place):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
     kind, number = named.partition(":")[0], sha256(f"{named}\0{user}".encode(errors="replace")).hexdigest()[:12]
     return Marks(place / f"{kind}-{number}.json")

@@ -32,7 +32,9 @@ class Replay(Streamed):
         logs: Sequence[str | Path],
         speed: float = SPEED,
         options: Options = Options(),  # noqa: B008
+        live: timedelta = timedelta.max,
     ) -> None:
+        """`live`: only so much of the log's end is played, and what came before is there at once."""
         super().__init__("replay")
         if not 0 < speed <= FASTEST:
             raise BadInput(f"--speed {speed:g}", "no speed", "give a factor above 0, e.g. 60 for a minute a second")
@@ -43,13 +45,13 @@ class Replay(Streamed):
         names = {each.user: user if len(everybody) == 1 else user_named(each.user) for each in everybody}
         turns = [(event.at, names[each.user], event) for each in everybody for event in each.events]
         self._turns = sorted(turns, key=lambda turn: turn[0])
-        self._speed = speed
+        self._speed, self._live = speed, live
 
     def run(self, send: Send, stop: Event) -> None:
         self.state = "running"
         out, begin = Outbox(send), time.monotonic()
         turns = moved(self._turns, self.now(), self._speed)
-        first, done = turns[0][0] if turns else self.now(), 0
+        first, done = self._first(), 0
         while done < len(turns) and not stop.is_set():
             wait = (turns[done][0] - first).total_seconds() / self._speed - (time.monotonic() - begin)
             if stop.wait(max(0.0, wait)):
@@ -62,11 +64,18 @@ class Replay(Streamed):
             done = due
         self.state = "stopped" if stop.is_set() else "finished"
 
+    def _first(self) -> datetime:
+        """Where the replay sets in, by the log's own time."""
+        if not self._turns:
+            return self.now()
+        whole = self._turns[-1][0] - self._turns[0][0]
+        return self._turns[-1][0] - min(whole, self._live)
+
 
 def moved(turns: Sequence[Turn], begin: datetime, speed: float) -> list[Turn]:
     """The turns in the weeks up to the end of a replay that begins now; ids stay."""
     if not turns:
         return []
-    end = begin + (turns[-1][0] - turns[0][0]) / speed
+    end = begin + (turns[-1][0] - turns[0][0]) / max(1.0, speed)  # slower than life, nothing may come before its time
     by = (end - turns[-1][0]) // WEEK * WEEK
     return [(at, user, event.model_copy(update={"at": event.at + by})) for at, user, event in turns]
