@@ -221,7 +221,8 @@ def impossible(times: pl.Series) -> pl.Series | None:
         units = 1 if times.dtype == pl.Date else days["us"]
     else:
         return None
-    return ~times.to_physical().is_between(-DAYS * units, DAYS * units).fill_null(True)
+    possible = pl.col("time").to_physical().is_between(-DAYS * units, DAYS * units).fill_null(True)
+    return times.alias("time").to_frame().select(~possible).to_series()
 
 
 def save(table: pl.DataFrame, path: Path, notifications: pl.DataFrame | None = None) -> None:

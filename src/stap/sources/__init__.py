@@ -72,8 +72,8 @@ def read(paths: Sequence[str | Path], options: Options = Options()) -> Imported:
         raise BadInput("merge_gap", f"{options.merge_gap} is no number of seconds", "give seconds, e.g. 60, or None")
     paths = [as_path(path) for path in paths]
     with tempfile.TemporaryDirectory(prefix="stap-") as scratch:
-        parts, notes = _read_parts(paths, Scratch(Path(scratch)), options)
-        made = _imported(parts, notes, options)
+        parts, notes = read_parts(paths, Scratch(Path(scratch)), options)
+        made = join_parts(parts, notes, options)
     return replace(made, table=usage.validate(made.table, ", ".join(str(path) for path in paths)))
 
 
@@ -87,10 +87,10 @@ def read_piece(data: bytes, name: str, format: str, options: Options = Options()
         path.write_bytes(data)
         log = Log(path, Sieve(name, options.skip_bad_rows), Scratch(Path(scratch)), Path(name))
         records = SOURCES[format].read(log, options)
-        return _imported([_part(log, format, records, Path(), options)], list(records.notes), options)
+        return join_parts([_part(log, format, records, Path(), options)], list(records.notes), options)
 
 
-def _imported(parts: Sequence[Part], notes: Sequence[str], options: Options) -> Imported:
+def join_parts(parts: Sequence[Part], notes: Sequence[str], options: Options) -> Imported:
     """All parts together as launches or merged usages, before the border check."""
     gathered = gather(parts, options)
     records = usage.in_front(gathered.records) if options.in_front else gathered.records
@@ -113,7 +113,8 @@ def _on_instants(records: pl.DataFrame, options: Options) -> list[str]:
     return [who + "one launch, however far apart."] if people else []
 
 
-def _read_parts(paths: Sequence[str | Path], scratch: Scratch, options: Options) -> tuple[list[Part], list[str]]:
+def read_parts(paths: Sequence[str | Path], scratch: Scratch, options: Options) -> tuple[list[Part], list[str]]:
+    """What each of the logs holds, and sentences for a person."""
     parts: list[Part] = []
     notes: list[str] = []
     strangers: list[str] = []
@@ -162,8 +163,9 @@ def _part(log: Log, format: str, records: Records, folder: Path, options: Option
 
 def _recognise(log: Log) -> Source | None:
     head = log.head()
-    best = max(SOURCES.values(), key=lambda source: source.sniff(head))
-    return best if best.sniff(head) >= SURE else None
+    sure = {source.NAME: source.sniff(head) for source in SOURCES.values()}
+    best = max(sure, key=sure.__getitem__)
+    return SOURCES[best] if sure[best] >= SURE else None
 
 
 def _unknown(log: Log) -> BadInput:
