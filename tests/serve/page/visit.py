@@ -12,7 +12,7 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any, Literal
 
-import httpx
+import httpx2
 import uvicorn
 from playwright.sync_api import Browser, Dialog, Page, expect
 
@@ -23,7 +23,7 @@ from stap.serve.run import bound
 TOKEN = "p" * 43
 APPS = ("Mail", "Chat", "Maps", "Music", "News", "Bank", "Notes")
 WIDE, PHONE = (1280, 900), (360, 740)
-expect.set_options(timeout=15_000)  # milliseconds; the machine may be busy
+expect.set_options(timeout=60_000)  # milliseconds; the machine may be busy
 
 
 @dataclass
@@ -33,11 +33,11 @@ class Site:
     port: int
     sent: int = 0
     address: str = field(init=False)
-    api: httpx.Client = field(init=False)
+    api: httpx2.Client = field(init=False)
 
     def __post_init__(self) -> None:
         self.address = f"http://127.0.0.1:{self.port}"
-        self.api = httpx.Client(base_url=f"{self.address}/api/v1", headers={"Authorization": f"Bearer {TOKEN}"})
+        self.api = httpx2.Client(base_url=f"{self.address}/api/v1", headers={"Authorization": f"Bearer {TOKEN}"})
 
     def get(self, path: str, **params: Any) -> Any:
         return self.api.get(path, params=params).raise_for_status().json()
@@ -104,7 +104,7 @@ def visit(
         dialog.dismiss()
 
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)
     page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
     if not refused:
         page.on("console", lambda said: wrong.append(f"console: {said.text}") if said.type == "error" else None)
