@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from browsing import opened
-from playwright.sync_api import Browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """For a module's tests only: while it is open this thread has an event loop of its own."""
+    from browsing import opened  # half a second that other tests need not wait for
+
     with opened() as browser:
         yield browser

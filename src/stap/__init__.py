@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stap.frames import compare
     from stap.predictor import Predictor
 
 __version__ = "0.1.0"
-__all__ = ["Predictor", "__version__"]
+__all__ = ["Predictor", "__version__", "compare"]
+
+_FROM = {
+    "Predictor": "stap.predictor",
+    "compare": "stap.frames",
+}  # with the engine and its tables: imported when asked for
 
 
 def __getattr__(name: str) -> Any:
-    """Predictor comes with the engine and its tables, so it is imported when it is first asked for."""
-    if name != "Predictor":
+    if name not in _FROM:
         raise AttributeError(f"module 'stap' has no attribute {name!r}")
-    from stap.predictor import Predictor
-
-    return Predictor
+    return getattr(import_module(_FROM[name]), name)

@@ -1,4 +1,4 @@
-"""One place that answers "make me the predictor called X": the classical ones, launchers' rules, `stap`, `gbdt`."""
+"""One answer to "make me the predictor called X": classical ones, launchers' rules, `stap`, `gbdt`, your own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stap.engine import EngineModel, EnginePredictor, Settings
 from stap.errors import BadInput, extra
 from stap.events import Moment, Ranking
 from stap.phi import seed_of
-from stap.predictors import CLASSICAL, Predictor, make
+from stap.predictors import CLASSICAL, Predictor, make, own
 from stap.predictors.base import Maker
 from stap.predictors.rules import RULES
 from stap.weights import model_file
@@ -74,6 +74,8 @@ def maker(
     Event by event STAP runs on the native engine. The paper's whole windows go through torch, many at a time, unless
     the model has evidence: that is kept event by event.
     """
+    if ":" in name:
+        return own.load(name)
     if name == "gbdt":
         if ranker is None:
             raise BadInput("predictors", "gbdt predicts with the trees of `stap rival`", "give them with --ranker FILE")

@@ -29,14 +29,15 @@ GAP = 60.0  # seconds that one app may be away and still be the same launch
 ENDINGS = (".parquet", ".csv")
 
 
-def launches(records: pl.DataFrame, gap: float = GAP) -> pl.DataFrame:
+def launches(records: pl.DataFrame, gap: float = GAP, whole: bool = True) -> pl.DataFrame:
     """Records of one app in a row are one launch while at most `gap` seconds and nothing else lie between them.
 
     What lies between apps are rows of the records whose column `between` says "home" or "off"; a log may have none, or
-    no such column. Somebody whose log is of instants has no pauses to know: there any gap will do. The column `home`
-    says whether a home screen was seen since the launch before it; null for somebody whose log shows none.
+    no such column. Somebody whose log is of instants has no pauses to know: there any gap will do, unless this is not
+    the `whole` log, but a piece too short to tell. The column `home` says whether a home screen was seen since the
+    launch before it; null for somebody whose log shows none.
     """
-    return _settle(records, partial(_join_launches, gap=gap))
+    return _settle(records, partial(_join_launches, gap=gap, timeless=instants(records) if whole else []))
 
 
 def merge(records: pl.DataFrame) -> pl.DataFrame:
@@ -129,9 +130,8 @@ def _join_neighbours(records: pl.DataFrame) -> pl.DataFrame:
     return _rows_from(records.select(list(SCHEMA)), ~_again(records))
 
 
-def _join_launches(records: pl.DataFrame, gap: float) -> pl.DataFrame:
+def _join_launches(records: pl.DataFrame, gap: float, timeless: list[str]) -> pl.DataFrame:
     """As `_join_neighbours`, and a new row also after a pause, or after anything that lies between."""
-    timeless = instants(records)
     if "between" in records.columns:
         breaks, homes = pl.col("between").is_not_null(), (pl.col("between") == "home").fill_null(False)
         records = apps_only(records.with_columns(breaks.cum_sum().alias("breaks"), homes.cum_sum().alias("homes")))
@@ -221,7 +221,8 @@ def impossible(times: pl.Series) -> pl.Series | None:
         units = 1 if times.dtype == pl.Date else days["us"]
     else:
         return None
-    return ~times.to_physical().is_between(-DAYS * units, DAYS * units).fill_null(True)
+    possible = pl.col("time").to_physical().is_between(-DAYS * units, DAYS * units).fill_null(True)
+    return times.alias("time").to_frame().select(~possible).to_series()
 
 
 def save(table: pl.DataFrame, path: Path, notifications: pl.DataFrame | None = None) -> None:

@@ -1,14 +1,17 @@
 """Importers against inputs that nobody would write: kept logs, changed at random, again and again.
 
-    python -m sources.fuzz SECONDS [--keep]  # in tests/; --keep grows the corpus, of which a few of each answer stay
+    python -m sources.fuzz SECONDS [--keep]     # in tests/; --keep grows the corpus, of which a few of each answer stay
+    python -m sources.fuzz --long INPUTS COUNT  # so many in all; COUNT is a file, with which it goes on if stopped
 
 An input is read, or refused in one line; anything else (another exception, a panic, a crash, ten seconds) is a finding,
-and its file is kept beside the corpus. Whatever gets an answer that no input got before joins the pool of inputs to
-change, so the fuzzer finds its way inwards; with --keep it also joins the corpus.
+and its file is kept beside the corpus. Logs that could be read are then joined, one to thirty-two at a time, which
+costs about as much for many as for one; a finding there is a tar of them. Whatever gets an answer that no input got
+before joins the pool of inputs to change, so the fuzzer finds its way inwards; with --keep it also joins the corpus.
 """
 
 from __future__ import annotations
 
+import gc
 import gzip
 import hashlib
 import io
@@ -22,19 +25,25 @@ import tarfile
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from sources.made import DAILY, EVERY
 from stap.errors import BadInput
-from stap.sources import Options, read
+from stap.sources import Options, join_parts, read_parts
+from stap.sources.people import Part
+from stap.sources.reading.scratch import Scratch
+from stap.usage import validate
 
 CORPUS, FOUND = Path(__file__).parent / "corpus", Path(__file__).parent / "found"
 SECONDS = 10  # that one input may take
 MEMORY = 12 << 30  # bytes of address space
 LARGEST = 1 << 16
+TOGETHER = (1, 2, 4, 16, 32)  # logs that are joined
+STRETCH = 50_000  # inputs of one process in a long run
 TOKENS = [
     *(b"\0", b"\xff", b"\xc3", b"\n", b"\r", b"\n\n\n", b'"', b"'", b",", b";", b"\t", b"-", b"{", b"}", b"[]"),
     *(b"+99:99", b"1e400", b"NaN", b"null", b"true", b"0001-01-01", b"9999-12-31", b"24:60:60", b"9" * 30, b"9" * 5000),
@@ -124,46 +133,83 @@ def _change(rng: random.Random, made: bytearray, pool: list[bytes]) -> None:
         del made[at:]
 
 
-def answer(path: Path, rng: random.Random) -> str:
-    """What an import says of it, without what differs from file to file; Finding where it is no answer."""
-    options = Options(
-        format=None if rng.random() < 0.9 else rng.choice(list(EVERY)),
-        zone=rng.choice((None, "UTC", "Europe/Berlin")),
-        skip_bad_rows=rng.random() < 0.7,
-        keep_system=rng.random() < 0.2,
-        in_front=rng.random() < 0.2,
-        merge_gap=rng.choice((None, 60.0)),
-    )
-    try:
-        made = read([path], options)
-    except BadInput as error:
-        if "\n" in str(error) or len(str(error)) > 1000:
-            raise Finding(f"no line: {str(error)[:200]!r}") from None
-        return re.sub(r"'[^']*'|\"[^\"]*\"|\(.*\)|[\d,.]+", "#", error.why)[:80]
-    table = made.table
-    if (
-        table.is_empty()
-        or not (table["end"] >= table["start"]).all()
-        or table.null_count().select("user", "app").row(0) != (0, 0)
-    ):
-        raise Finding("a table that breaks its contract")
-    return f"{made.format}, {bool(made.skipped)}, {bool(made.dropped)}, {min(len(table), 9)}, {len(made.notes)}"
+@dataclass
+class Importer:
+    """Reads log after log; those that hold anything wait until they are joined."""
+
+    folder: Path
+    rng: random.Random
+    parts: list[Part] = field(default_factory=list)  # that wait
+    logs: list[bytes] = field(default_factory=list)  # from which they came
+    together: int = 1  # logs that the next table will be of
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("scratch", *map(str, range(max(TOGETHER)))):
+            (self.folder / name).mkdir(exist_ok=True)
+
+    def answer(self, data: bytes) -> str:
+        """What an import says of it, without what differs from file to file; Finding where it is no answer."""
+        path = self.folder / str(self.number % max(TOGETHER)) / "input"
+        self.number += 1
+        path.write_bytes(data)
+        try:
+            parts, notes = read_parts([path], Scratch(self.folder / "scratch"), self._options())
+        except BadInput as error:
+            return _words(error)
+        self.parts += parts
+        self.logs.append(data)
+        if len(self.logs) >= self.together:
+            self._join()
+        first, skipped = parts[0], any(part.log.sieve.skipped for part in parts)
+        return f"{first.format}, {skipped}, {bool(first.dropped)}, {min(len(first.table), 9)}, {len(notes)}"
+
+    def _join(self) -> None:
+        """What waits as one import; meanwhile it lies in a tar."""
+        (self.folder / "joined").write_bytes(tar(*self.logs))
+        try:
+            table = validate(join_parts(self.parts, [], self._options()).table, "several logs")
+        except BadInput as error:
+            _words(error)
+        else:
+            nobody = table.null_count().row(0)[:2] != (0, 0)
+            if table.is_empty() or nobody or not (table["end"] >= table["start"]).all():
+                raise Finding("a table that breaks its contract")
+        (self.folder / "joined").unlink()
+        self.parts, self.logs, self.together = [], [], self.rng.choice(TOGETHER)
+
+    def _options(self) -> Options:
+        rng = self.rng
+        return Options(
+            format=None if rng.random() < 0.9 else rng.choice(list(EVERY)),
+            zone=rng.choice((None, "UTC", "Europe/Berlin")),
+            skip_bad_rows=rng.random() < 0.7,
+            keep_system=rng.random() < 0.2,
+            in_front=rng.random() < 0.2,
+            as_user="me" if rng.random() < 0.05 else None,
+            same_users=rng.random() < 0.2,
+            merge_gap=rng.choice((None, 60.0)),
+        )
 
 
-def run(seconds: float, seed: int, keep: bool, status: Path) -> None:
-    """Until the time is over, or something must not happen; the input at hand lies in `status`."""
+def _words(error: BadInput) -> str:
+    """What a refusal says, without names and numbers."""
+    if "\n" in str(error) or len(str(error)) > 1000:
+        raise Finding(f"no line: {str(error)[:200]!r}") from None
+    return re.sub(r"'[^']*'|\"[^\"]*\"|\(.*\)|[\d,.]+", "#", error.why)[:80]
+
+
+def run(seconds: float, most: int, seed: int, keep: bool, status: Path) -> None:
+    """Until there is no time or no input left, or something must not happen; the input at hand lies in `status`."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    rng, pool, known, count = random.Random(seed), list(seeds()), set[str](), 0
-    path, end = status / "input", time.monotonic() + seconds
-    for data in pool:
-        path.write_bytes(data)
-        known.add(answer(path, random.Random(0)))
-    while time.monotonic() < end:
+    rng, pool, count = random.Random(seed), list(seeds()), 0
+    importer, end = Importer(status, rng), time.monotonic() + seconds
+    gc.freeze()  # modules need no looking through
+    known = {importer.answer(data) for data in pool}
+    while count < most and time.monotonic() < end:
         data = mutated(rng, rng.choice(pool), pool)
-        path.write_bytes(data)
         signal.alarm(SECONDS)
-        said = answer(path, rng)
-        signal.alarm(0)
+        said = importer.answer(data)
         count += 1
         if count % 100 == 0:
             (status / "count").write_text(str(count))
@@ -175,43 +221,72 @@ def run(seconds: float, seed: int, keep: bool, status: Path) -> None:
     (status / "count").write_text(str(count))
 
 
-def fuzz(seconds: float, seed: int, keep: bool = False, findings: int = 1) -> tuple[int, list[str]]:
+def _in_the_pool(work: Callable[[], None]) -> None:
+    """On polars' only thread: elsewhere each call of polars would change threads there and back, half of the time."""
+
+    def column(it: pl.Series) -> pl.Series:
+        work()
+        return it
+
+    both = pl.col("a").map_batches(column, return_dtype=pl.Int64), pl.col("a").abs().alias("b")  # one alone stays here
+    pl.DataFrame({"a": [0]}).select(both)
+
+
+def fuzz(seconds: float, seed: int, keep: bool = False, findings: int = 1, most: int = 10**9) -> tuple[int, list[str]]:
     """In processes of their own, one after the other: how many inputs, and what was found."""
     count, found, end = 0, list[str](), time.monotonic() + seconds
-    while time.monotonic() < end - 1 and len(found) < findings:
+    while time.monotonic() < end - 1 and len(found) < findings and count < most:
         with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
             status = Path(folder)
-            code, said = _child(end - time.monotonic(), seed + len(found), keep, status)
+            job = (end - time.monotonic(), min(STRETCH, most - count), seed + count + len(found))
+            code, said = _child([*map(str, job), str(status), *(["--keep"] if keep else [])], status)
             count += int((status / "count").read_text()) if (status / "count").exists() else 0
             if code or "panicked" in said:
                 FOUND.mkdir(exist_ok=True)
-                data = (status / "input").read_bytes()
+                data = _at_hand(status).read_bytes()
                 kept = FOUND / hashlib.sha256(data).hexdigest()[:12]
                 kept.write_bytes(data)
                 found.append(f"{kept}: exit {code}: {said[-1500:]}")
     return count, found
 
 
-def _child(seconds: float, seed: int, keep: bool, status: Path) -> tuple[int, str]:
+def _at_hand(status: Path) -> Path:
+    """The logs that were being joined, or else the last one written."""
+    joined = status / "joined"
+    return joined if joined.exists() else max(status.glob("*/input"), key=lambda path: path.stat().st_mtime_ns)
+
+
+def _child(arguments: list[str], status: Path) -> tuple[int, str]:
     pid = os.fork()
     if not pid:
         with open(status / "said", "wb") as said:
             os.dup2(said.fileno(), 1)
             os.dup2(said.fileno(), 2)
-        keeping = ["--keep"] if keep else []
-        child = [sys.executable, "-m", "sources.fuzz", str(seconds), *keeping, "--child", str(seed), str(status)]
         os.environ |= {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
         os.environ |= {"POLARS_MAX_THREADS": "1", "TMPDIR": str(status), "RUST_BACKTRACE": "0"}
-        os.execv(sys.executable, child)
+        os.execv(sys.executable, [sys.executable, "-m", "sources.fuzz", "--child", *arguments])
     _, code = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(code), (status / "said").read_text(errors="replace")
 
 
+def many(inputs: int, counted: Path) -> tuple[int, list[str]]:
+    """So many in all, process after process; what is whole is counted in a file."""
+    count, found = int(counted.read_text()) if counted.exists() else 0, list[str]()
+    while count < inputs and not found:
+        more, found = fuzz(1e6, seed=count, most=min(STRETCH, inputs - count))
+        count += more
+        counted.write_text(str(count))
+    return count, found
+
+
 if __name__ == "__main__":
-    grows = "--keep" in sys.argv
-    if "--child" in sys.argv:
-        run(float(sys.argv[1]), int(sys.argv[-2]), grows, Path(sys.argv[-1]))
-    else:
-        inputs, findings = fuzz(float(sys.argv[1]), time.time_ns() % 2**32, grows, findings=20)
-        print(f"{inputs:,} inputs, {len(findings)} findings", *findings, sep="\n")
-        sys.exit(bool(findings))
+    match sys.argv[1:]:
+        case ["--child", seconds, most, seed, status, *keep]:
+            _in_the_pool(lambda: run(float(seconds), int(most), int(seed), bool(keep), Path(status)))
+            sys.exit()
+        case ["--long", inputs, counted]:
+            count, findings = many(int(inputs), Path(counted))
+        case [seconds, *keep]:
+            count, findings = fuzz(float(seconds), time.time_ns() % 2**32, bool(keep), findings=20)
+    print(f"{count:,} inputs, {len(findings)} findings", *findings, sep="\n")
+    sys.exit(bool(findings))

@@ -10,15 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from stap import __version__, terminal
-from stap.cli import ask, experiments, logs, measure, serving, training
+from stap.cli import ask, experiments, logs, measure, reporting, serving, training, using
 from stap.errors import BadInput
 
 COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Logs": {"import": logs.import_, "describe": logs.describe},
     "Predictions": {"demo": ask.demo, "predict": ask.predict, "evaluate": ask.evaluate_},
-    "Live": {"serve": serving.serve},
+    "Live": {"serve": serving.serve, "top": using.top, "watch": using.watch},
     "Training": {"train": training.train, "rival": training.rival, "adapt": training.adapt, "export": training.export},
-    "Measuring": {"bench": measure.bench},
+    "Measuring": {"bench": measure.bench, "report": reporting.report},
 }
 
 UNEXPECTED = 70  # exit code of what should never happen, as sysexits.h has it

@@ -80,7 +80,7 @@ def evaluate_(
     people at a time, so a whole fleet needs no more memory than they do.
 
     Example: `stap evaluate my.parquet --predictors previous,ppm,blend --json scores.json`,
-    `stap evaluate fleet.parquet --jobs 8`
+    `stap evaluate my.parquet --predictors my_module:MyPredictor,markov`, `stap evaluate fleet.parquet --jobs 8`
     """
     names = predictors.split(",") if predictors else registry.USUAL[protocol]
     if run is not None:

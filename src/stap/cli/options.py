@@ -29,8 +29,16 @@ NoNotifications = Annotated[
     bool, typer.Option("--no-notifications", help="Leave them out where a log has some (launch).")
 ]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here as JSON.")]
-Names = Annotated[str | None, typer.Option("--predictors", help=f"Comma-separated, from {', '.join(registry.NAMES)}.")]
-Name = Annotated[str, typer.Option("--predictor", help=f"One of {', '.join((*CLASSICAL, 'stap'))}.")]
+Names = Annotated[
+    str | None,
+    typer.Option(
+        "--predictors",
+        help=f"Comma-separated, from {', '.join(registry.NAMES)}; and your own as MODULE:CLASS, which is imported.",
+    ),
+]
+Name = Annotated[
+    str, typer.Option("--predictor", help=f"One of {', '.join((*CLASSICAL, 'stap'))}; or your own as MODULE:CLASS.")
+]
 Ranker = Annotated[Path | None, typer.Option("--ranker", metavar="FILE", help="The trees that `gbdt` predicts with.")]
 Model = Annotated[
     Path | None,

@@ -49,6 +49,8 @@ def _chart(axes: Axes) -> dict[str, Any]:
 
 def _axis(axis: Axis, label: str, limits: Iterable[float]) -> dict[str, Any]:
     told: dict[str, Any] = {"label": _plain(label), "scale": axis.get_scale(), "limits": _numbers(limits)}
+    if told["scale"] == "log":
+        told["base"] = getattr(axis.get_transform(), "base", 10)
     if isinstance(axis.get_major_locator(), FixedLocator):  # whoever says where ticks are says what they are called
         places = _numbers(axis.get_majorticklocs())
         names = axis.get_major_formatter().format_ticks(axis.get_majorticklocs().tolist())

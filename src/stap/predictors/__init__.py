@@ -26,5 +26,9 @@ CLASSICAL: dict[str, Maker] = {
 def make(name: str) -> Predictor:
     """A fresh classical predictor for one person."""
     if name not in CLASSICAL:
-        raise BadInput("predictors", f"no predictor {name!r}", f"known are {', '.join(CLASSICAL)}, stap, gbdt")
+        raise BadInput(
+            "predictors",
+            f"no predictor {name!r}",
+            f"known are {', '.join(CLASSICAL)}, stap, gbdt; your own is MODULE:CLASS",
+        )
     return CLASSICAL[name]()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from time import monotonic
 
@@ -11,20 +11,26 @@ from fastapi import FastAPI
 from stap import __version__
 from stap.serve import problems
 from stap.serve.core import Core
+from stap.serve.feeding import Feed, Feeding
+from stap.serve.imports import Imports
 from stap.serve.limits import Limits
-from stap.serve.routes import people, system
+from stap.serve.meter import Meter
+from stap.serve.routes import data, people, system
 from stap.serve.security import Guard
 
 SCHEMA = "/api/v1/openapi.json"
 
 
-def make_app(core: Core, token: str, limits: Limits | None = None) -> Guard:
+def make_app(core: Core, token: str, limits: Limits | None = None, feeds: Sequence[Feed] = ()) -> Guard:
     """An application over an open Core, which it closes in the end."""
+    meter, feeding, imports = Meter(), Feeding(core, feeds), Imports(core)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        feeding.start()
         yield
-        core.close()
+        for each in (feeding, imports, core):
+            each.close()
 
     app = FastAPI(
         title="stap serve",
@@ -36,8 +42,9 @@ def make_app(core: Core, token: str, limits: Limits | None = None) -> Guard:
         lifespan=lifespan,
         responses=problems.ANSWERS,
     )
-    app.state.core, app.state.began = core, monotonic()
-    for router in (people.router, system.router, system.page_router()):
+    app.state.core, app.state.began, app.state.meter = core, monotonic(), meter
+    app.state.feeding, app.state.imports = feeding, imports
+    for router in (people.router, data.router, system.router, system.page_router()):
         app.include_router(router)
     problems.install(app)
-    return Guard(app, token, limits or Limits(), system.page_files())
+    return Guard(app, token, limits or Limits(), system.page_files(), meter)

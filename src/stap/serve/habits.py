@@ -12,7 +12,7 @@ from stap.errors import BadInput
 from stap.serve.models import KINDS, clock
 from stap.serve.store import Row
 
-CLOSED, OPENED = KINDS.index("closed"), KINDS.index("opened")
+CLOSED, OPENED, NOTIFIED = (KINDS.index(kind) for kind in ("closed", "opened", "notified"))
 HOUR = 3_600_000_000  # microseconds
 DAYS, HOURS = 7, 24
 MOST_PAIRS = 20_000  # of apps that follow each other; beyond, the rarer half is forgotten

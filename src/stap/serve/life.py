@@ -25,6 +25,7 @@ class Life:
     epoch: int  # how often events had left when it was made
     habits: Habits = field(default_factory=Habits)
     at: int = BEGINNING
+    offset: int = 0  # of the clock that showed it
     seq: int = 0
     saved: int = 0  # events that the newest snapshot has
 
@@ -37,7 +38,7 @@ class Life:
         else:
             self.predictor.notified(row.app, when)
         self.habits.observe(row)
-        self.at = row.at
+        self.at, self.offset = row.at, row.offset
 
     @property
     def unsaved(self) -> int:
@@ -46,7 +47,7 @@ class Life:
     def keep(self, user: int, snapshots: Snapshots) -> None:
         """As a snapshot on the disk."""
         file = f"{user}-{self.seq}-{token_hex(4)}.state"
-        snapshot = Snapshot(user, self.at, self.seq, self.model, file, self.habits.dumps())
+        snapshot = Snapshot(user, self.at, self.offset, self.seq, self.model, file, self.habits.dumps())
         snapshots.keep(self.predictor, snapshot, self.epoch)
         self.saved = self.habits.events
 
@@ -65,7 +66,7 @@ class Making:
         return self.store.count_after(user, at, seq)
 
     def made(self, user: int, fresh: Predictor, model: str, tick: Tick = quiet) -> Life:
-        epoch, newest = self.snapshots.epoch(user), self.store.newest(user)
+        epoch, newest = self.store.epoch(user), self.store.newest(user)
         life = self._restored(user, fresh, model, epoch) or Life(fresh, model, epoch)
         for row in self.store.after(user, life.at, life.seq, newest):
             life.observe(row)
@@ -76,7 +77,7 @@ class Making:
     def caught_up(self, user: int, life: Life) -> bool:
         """Learns what has arrived since it was begun; False where that belongs before its end, or events left."""
         arrived = self.store.since(user, life.seq)
-        if self.snapshots.epoch(user) != life.epoch or (arrived and arrived[0].at < life.at):
+        if self.store.epoch(user) != life.epoch or (arrived and arrived[0].at < life.at):
             return False
         for row in arrived:
             life.observe(row)
@@ -88,7 +89,7 @@ class Making:
         while (snapshot := self.snapshots.newest(user, model)) is not None:
             try:
                 predictor, habits = fresh.restore(self.snapshots.path(snapshot)), Habits.loads(snapshot.habits)
-                return Life(predictor, model, epoch, habits, snapshot.at, snapshot.seq, habits.events)
+                return Life(predictor, model, epoch, habits, snapshot.at, snapshot.offset, snapshot.seq, habits.events)
             except BadInput:
                 self.snapshots.discard(snapshot)
         return None

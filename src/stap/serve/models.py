@@ -174,6 +174,8 @@ class StatusOut(BaseModel):
     memory_mb: float
     users: int
     feeds: list[FeedOut]
+    replaying: bool
+    folder: str
     uptime_s: float
 
 
@@ -187,6 +189,18 @@ class Problem(BaseModel):
 
 class ProblemOut(BaseModel):
     error: Problem
+
+
+class BegunOut(BaseModel):
+    number: Annotated[str, Field(alias="import")]
+
+
+class ImportOut(BaseModel):
+    state: Literal["reading", "learning", "done", "failed"]
+    share: float
+    events: int
+    error: Problem | None
+    notes: list[str]
 
 
 def micros(when: datetime) -> int:

@@ -5,25 +5,24 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
 
 from stap.errors import BadInput
+from stap.files import replacing
 from stap.serve.app import make_app
 from stap.serve.core import Core, Settings
-from stap.serve.security import token_of
+from stap.serve.feeding import Feed
+from stap.serve.places import ADDRESS_FILE, HOST
+from stap.serve.security import Guard, token_of
 
-HOST, PORT = "127.0.0.1", 8765
 LOCK = "lock"
 GRACE = 3  # seconds that open lines have at the end
-
-
-def data_folder() -> Path:
-    """Where data of programs goes on this system."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "stap"
+KEEP_ALIVE = 30  # seconds between two requests of a connection
+LONGEST_HEAD = 64 << 10  # bytes
 
 
 @contextmanager
@@ -56,21 +55,40 @@ def bound(port: int) -> socket.socket:
     return listener
 
 
-def serve(settings: Settings, port: int, announce: object = None) -> None:
-    """Runs until SIGINT or SIGTERM."""
+class _Server(uvicorn.Server):
+    """Closes the open lines before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, core: Core) -> None:
+        super().__init__(config)
+        self._core = core
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._core.hub.close()
+        await super().shutdown(sockets)
+
+
+def server(app: Guard, core: Core) -> uvicorn.Server:
+    """One that writes no address into a log: addresses hold names of apps."""
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE,
+        h11_max_incomplete_event_size=LONGEST_HEAD,
+    )
+    return _Server(config, core)
+
+
+def serve(settings: Settings, port: int, feeds: Sequence[Feed], announce: Callable[[str], None]) -> None:
+    """Runs until SIGINT or SIGTERM; `announce` gets the address to open."""
     with alone(settings.folder), bound(port) as listener:
         token = token_of(settings.folder)
-        app = make_app(Core(settings), token)
-        if callable(announce):
-            announce(f"http://{HOST}:{listener.getsockname()[1]}/?token={token}")
-        config = uvicorn.Config(
-            app,
-            access_log=False,  # addresses hold names of apps
-            log_level="warning",
-            server_header=False,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=GRACE,
-            backlog=256,
-            h11_max_incomplete_event_size=64 << 10,
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+        core = Core(settings)
+        app = make_app(core, token, feeds=feeds)
+        address = f"http://{HOST}:{listener.getsockname()[1]}"
+        with replacing(settings.folder / ADDRESS_FILE, private=True) as draft:
+            draft.write_text(address + "\n")
+        announce(f"{address}/?token={token}")
+        server(app, core).run(sockets=[listener])

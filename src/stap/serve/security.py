@@ -13,19 +13,22 @@ from collections.abc import Mapping
 from hmac import compare_digest
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
+from time import perf_counter
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stap.errors import BadInput
 from stap.files import PRIVATE, read_bytes, replacing
 from stap.serve.limits import Limits
+from stap.serve.meter import Meter
+from stap.serve.places import TOKEN_FILE
 from stap.serve.problems import answer, unexpected
 
 COOKIE = "stap_token"
-TOKEN_FILE = "token"
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -55,19 +58,12 @@ def token_of(folder: Path) -> str:
     return token
 
 
-class TooLarge(Exception):  # noqa: N818 - it says what is wrong
-    """A body is larger than it may be."""
-
-
-class TooSlow(Exception):  # noqa: N818
-    """A body does not come."""
-
-
 class Guard:
     """Stands before the application and lets through what may pass."""
 
-    def __init__(self, app: ASGIApp, token: str, limits: Limits, open_paths: Mapping[str, Path]) -> None:
+    def __init__(self, app: ASGIApp, token: str, limits: Limits, open_paths: Mapping[str, Path], meter: Meter) -> None:
         self.app, self._token, self._limits, self._open = app, token, limits, {"/health", *open_paths}
+        self._meter = meter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -75,37 +71,30 @@ class Guard:
             return
         if scope["type"] != "http":
             return  # no websockets here
-        began = False
+        status, began = 0, perf_counter()
 
         async def with_headers(message: Message) -> None:
-            nonlocal began
+            nonlocal status
             if message["type"] == "http.response.start":
-                began = True
+                status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
         refusal = self._refusal(scope)
-        if refusal is not None:
-            await refusal(scope, receive, with_headers)
-            return
         try:
-            await self.app(scope, self._measured(scope["path"], receive), with_headers)
-        except (TooLarge, TooSlow) as error:
-            if began:
-                raise
-            large = isinstance(error, TooLarge)
-            told = (
-                (413, "body", "too large", "send less at once") if large else (408, "body", "too slow", "send it again")
-            )
-            response = answer(*told)
-            response.headers["connection"] = "close"
-            await response(scope, receive, with_headers)
+            if refusal is not None:
+                await refusal(scope, receive, with_headers)
+            else:
+                await self.app(scope, self._measured(scope["path"], receive), with_headers)
         except Exception as error:  # its trace may hold names of apps
             response = unexpected(error)
-            if not began:
+            if not status:
                 await response(scope, receive, with_headers)
+        finally:
+            route = getattr(scope.get("route"), "path", "refused" if refusal else "unknown")
+            self._meter.note(scope["method"], route, status, perf_counter() - began)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """The answer to what may not pass."""
@@ -166,11 +155,11 @@ class Guard:
             try:
                 message = await asyncio.wait_for(receive(), self._limits.patience)
             except TimeoutError:
-                raise TooSlow from None
+                raise HTTPException(408, "the body does not come", {"Connection": "close"}) from None
             came += len(message.get("body", b""))
             whole = not message.get("more_body", False)
             if came > most:
-                raise TooLarge
+                raise HTTPException(413, "the body is too large", {"Connection": "close"})
             return message
 
         return measured

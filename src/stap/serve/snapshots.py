@@ -17,7 +17,7 @@ from stap.serve.writer import Writer
 
 FOLDER = "sessions"
 KEPT = 2  # of one person and model: the older one is for what arrives late
-COLUMNS = "user, at, seq, model, file, habits"
+COLUMNS = "user, at, offset, seq, model, file, habits"
 
 
 class Snapshot(NamedTuple):
@@ -25,6 +25,7 @@ class Snapshot(NamedTuple):
 
     user: int
     at: int  # the time of the last event in it
+    offset: int
     seq: int  # what arrived up to here is in it
     model: str
     file: str
@@ -47,11 +48,6 @@ class Snapshots:
         where = "WHERE user = ? AND model = ? ORDER BY at DESC, seq DESC LIMIT 1"
         found = self._store.db.execute(f"SELECT {COLUMNS} FROM snapshots {where}", (user, model)).fetchone()
         return None if found is None else Snapshot(*found)
-
-    def epoch(self, user: int) -> int:
-        """How often events of a user have left: what was made from more is no longer true."""
-        found = self._store.db.execute("SELECT epoch FROM users WHERE user = ?", (user,)).fetchone()
-        return -1 if found is None else int(found[0])
 
     def keep(self, predictor: Predictor, snapshot: Snapshot, epoch: int) -> None:
         """On the disk when this returns, unless the history has changed meanwhile before its last event."""
@@ -77,14 +73,14 @@ class Snapshots:
 
 def _record(db: sqlite3.Connection, snapshot: Snapshot, epoch: int) -> list[str]:
     """Writes the line, where the snapshot is still true; gives the files that are of no more use."""
-    user, at, seq = snapshot[:3]
+    user, at, seq = snapshot.user, snapshot.at, snapshot.seq
     same = db.execute("SELECT 1 FROM users WHERE user = ? AND epoch = ?", (user, epoch)).fetchone()
     late = db.execute(
         "SELECT 1 FROM events WHERE seq > ? AND +user = ? AND +at < ? LIMIT 1", (seq, user, at)
     ).fetchone()
     if not same or late:
         return [snapshot.file]
-    db.execute(f"INSERT OR REPLACE INTO snapshots ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", snapshot)
+    db.execute(f"INSERT OR REPLACE INTO snapshots ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", snapshot)
     old = db.execute(
         "DELETE FROM snapshots WHERE user = ?1 AND model = ?2 AND seq NOT IN (SELECT seq FROM snapshots"
         " WHERE user = ?1 AND model = ?2 ORDER BY at DESC, seq DESC LIMIT ?3) RETURNING file",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import local
 from typing import NamedTuple
 
 from stap.errors import BadInput
-from stap.serve.models import KINDS, EventIn, micros, offset_of
+from stap.serve.models import KINDS, EventIn, clock, micros, offset_of
 
 FILE = "stap.db"
 VERSION = 1
@@ -31,7 +32,7 @@ CREATE TABLE events (seq INTEGER PRIMARY KEY AUTOINCREMENT, user INTEGER NOT NUL
 CREATE INDEX by_time ON events (user, at, seq);
 CREATE INDEX by_app ON events (app);
 CREATE TABLE snapshots (user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE, at INTEGER NOT NULL,
-    seq INTEGER NOT NULL, model TEXT NOT NULL, file TEXT NOT NULL, habits TEXT NOT NULL,
+    offset INTEGER NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL, file TEXT NOT NULL, habits TEXT NOT NULL,
     PRIMARY KEY (user, seq, model)) STRICT;
 CREATE TABLE hits (user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE, day TEXT NOT NULL, counts TEXT NOT NULL,
     PRIMARY KEY (user, day)) STRICT;
@@ -97,6 +98,11 @@ class Store:
             raise BadInput(str(self.path), f"cannot be opened ({error})", "check the place and its disk") from None
         return db
 
+    def checkpoint(self) -> None:
+        """What was deleted leaves the log of changes as well."""
+        with closing(self._connect()) as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def user(self, name: str) -> int | None:
         found = self.db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
         return None if found is None else int(found[0])
@@ -139,10 +145,26 @@ class Store:
         found = self.db.execute(inside, (user, low, high, limit)).fetchall()[::-1]
         return [Row(*row) for row in [*found, *self.db.execute(beyond, (user, high)).fetchall()]]
 
+    def everything(self, user: int) -> Iterator[tuple[str, int, str, int, int]]:
+        """(id, kind, app, at, offset) of all events, as they arrived."""
+        seq = 0
+        while part := self.db.execute(
+            "SELECT seq, id, kind, name, at, offset FROM events JOIN apps USING (app)"
+            " WHERE events.user = ? AND seq > ? ORDER BY seq LIMIT ?",
+            (user, seq, PART),
+        ).fetchall():
+            yield from (row[1:] for row in part)
+            seq = part[-1][0]
+
     def newest(self, user: int) -> int:
         """The number of the event that arrived last."""
         found = self.db.execute("SELECT max(seq) FROM events WHERE user = ?", (user,)).fetchone()
         return found[0] or 0
+
+    def epoch(self, user: int) -> int:
+        """How often events of a user have left or come in bulk: what was made before that is no longer true."""
+        found = self.db.execute("SELECT epoch FROM users WHERE user = ?", (user,)).fetchone()
+        return -1 if found is None else int(found[0])
 
     def hidden(self, user: int) -> list[str]:
         found = self.db.execute("SELECT name FROM apps WHERE user = ? AND hidden ORDER BY name", (user,))
@@ -160,7 +182,7 @@ def user_of(db: sqlite3.Connection, name: str) -> int:
 
 
 def append(db: sqlite3.Connection, user: int, events: Iterable[EventIn]) -> list[Row]:
-    """Keep the events that were not there; gives those. Snapshots that one of them makes untrue go with it."""
+    """Keep the events that were not there; gives those. What one of them makes untrue goes with it."""
     kept: list[Row] = []
     for event in sorted(events, key=lambda event: event.at):
         at, offset, kind = micros(event.at), offset_of(event.at), KINDS.index(event.kind)
@@ -174,6 +196,8 @@ def append(db: sqlite3.Connection, user: int, events: Iterable[EventIn]) -> list
     if kept:
         db.execute("UPDATE users SET events = events + ? WHERE user = ?", (len(kept), user))
         db.execute("DELETE FROM snapshots WHERE user = ? AND at > ?", (user, kept[0].at))
+        day = clock(kept[0].at, kept[0].offset).date().isoformat()
+        db.execute("DELETE FROM hits WHERE user = ? AND day > ?", (user, day))
     return kept
 
 
@@ -192,7 +216,13 @@ def forget(db: sqlite3.Connection, user: int, app: str) -> int:
         "DELETE FROM events WHERE app = (SELECT app FROM apps WHERE user = ? AND name = ?)", (user, app)
     ).rowcount
     db.execute("DELETE FROM apps WHERE user = ? AND name = ?", (user, app))
-    db.execute("UPDATE users SET epoch = epoch + 1, events = events - ? WHERE user = ?", (gone, user))
+    db.execute("UPDATE users SET events = events - ? WHERE user = ?", (gone, user))
     for table in ("snapshots", "hits"):
         db.execute(f"DELETE FROM {table} WHERE user = ?", (user,))
+    outdate(db, user)
     return gone
+
+
+def outdate(db: sqlite3.Connection, user: int) -> None:
+    """What is in memory now is no longer the history's: no snapshot of it is kept."""
+    db.execute("UPDATE users SET epoch = epoch + 1 WHERE user = ?", (user,))

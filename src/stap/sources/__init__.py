@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -20,11 +20,12 @@ from stap.sources.formats import activitywatch, app_usage, aware, dumpsys, lsapp
 from stap.sources.people import Part, gather, trail
 from stap.sources.reading.base import Log, Options, Records, Source
 from stap.sources.reading.opening import open_logs
+from stap.sources.reading.rows import Sieve
 from stap.sources.reading.scratch import Scratch
 from stap.sources.reading.system import is_system, set_aside, system_kind
 from stap.sources.reading.text import clean
 
-__all__ = ["FORMATS", "Imported", "Options", "read"]
+__all__ = ["FORMATS", "Imported", "Options", "read", "read_piece"]
 
 SOURCES: dict[str, Source] = {
     source.NAME: source for source in (lsapp, tsinghua, ubiqlog, dumpsys, app_usage, activitywatch, aware, plain)
@@ -70,13 +71,31 @@ def read(paths: Sequence[str | Path], options: Options = Options()) -> Imported:
     if options.merge_gap is not None and not 0 <= options.merge_gap <= LONGEST_GAP:
         raise BadInput("merge_gap", f"{options.merge_gap} is no number of seconds", "give seconds, e.g. 60, or None")
     paths = [as_path(path) for path in paths]
-    where = ", ".join(str(path) for path in paths)
     with tempfile.TemporaryDirectory(prefix="stap-") as scratch:
-        parts, notes = _read_parts(paths, Scratch(Path(scratch)), options)
-        gathered = gather(parts, options)
+        parts, notes = read_parts(paths, Scratch(Path(scratch)), options)
+        made = join_parts(parts, notes, options)
+    return replace(made, table=usage.validate(made.table, ", ".join(str(path) for path in paths)))
+
+
+def read_piece(data: bytes, name: str, format: str, options: Options = Options()) -> Imported:  # noqa: B008 - frozen
+    """What a log that is still being written has to say, some of it at a time; there may be no usage in it yet.
+
+    `name` is what a person calls the log, and the user where it names nobody.
+    """
+    with tempfile.TemporaryDirectory(prefix="stap-") as scratch:
+        path = Path(scratch) / "piece"
+        path.write_bytes(data)
+        log = Log(path, Sieve(name, options.skip_bad_rows), Scratch(Path(scratch)), Path(name))
+        records = SOURCES[format].read(log, options)
+        return join_parts([_part(log, format, records, Path(), options)], list(records.notes), options)
+
+
+def join_parts(parts: Sequence[Part], notes: Sequence[str], options: Options) -> Imported:
+    """All parts together as launches or merged usages, before the border check."""
+    gathered = gather(parts, options)
     records = usage.in_front(gathered.records) if options.in_front else gathered.records
-    table = usage.merge(records) if options.merge_gap is None else usage.launches(records, options.merge_gap)
-    table = usage.validate(table, where)
+    gap, whole = options.merge_gap, options.until is None
+    table = usage.merge(records) if gap is None else usage.launches(records, gap, whole)
     return Imported(
         table=table,
         format="+".join(dict.fromkeys(part.format for part in parts)),
@@ -89,12 +108,13 @@ def read(paths: Sequence[str | Path], options: Options = Options()) -> Imported:
 
 
 def _on_instants(records: pl.DataFrame, options: Options) -> list[str]:
-    people = [] if options.merge_gap is None else usage.instants(records)
+    people = [] if options.merge_gap is None or options.until else usage.instants(records)
     who = f"{usage.some(people)}: the log is of instants and shows no pauses, so an app's records in a row are "
     return [who + "one launch, however far apart."] if people else []
 
 
-def _read_parts(paths: Sequence[str | Path], scratch: Scratch, options: Options) -> tuple[list[Part], list[str]]:
+def read_parts(paths: Sequence[str | Path], scratch: Scratch, options: Options) -> tuple[list[Part], list[str]]:
+    """What each of the logs holds, and sentences for a person."""
     parts: list[Part] = []
     notes: list[str] = []
     strangers: list[str] = []
@@ -143,8 +163,9 @@ def _part(log: Log, format: str, records: Records, folder: Path, options: Option
 
 def _recognise(log: Log) -> Source | None:
     head = log.head()
-    best = max(SOURCES.values(), key=lambda source: source.sniff(head))
-    return best if best.sniff(head) >= SURE else None
+    sure = {source.NAME: source.sniff(head) for source in SOURCES.values()}
+    best = max(sure, key=sure.__getitem__)
+    return SOURCES[best] if sure[best] >= SURE else None
 
 
 def _unknown(log: Log) -> BadInput:

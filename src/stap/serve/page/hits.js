@@ -21,7 +21,7 @@ export function hits() {
     name: "Hit rate over time",
     paint,
     table,
-    empty: "The first day with predictions is still to come.",
+    empty: "Counted as soon as there are launches to score; a long history takes a while.",
   });
   let known = null;
 

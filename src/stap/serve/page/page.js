@@ -14,12 +14,14 @@ import { timeline } from "./timeline.js";
 import { week } from "./week.js";
 
 const FIRST = "me";
+const [SOON, LATER] = [1000, 60_000];
 const AGAIN = 5000; // milliseconds until a wire that was refused is tried again
 const [home, welcome, notice, link, picker] = ["home", "welcome", "notice", "link", "user"].map(byId);
 let api = personal(localStorage.getItem("stap-user") ?? FIRST);
 let people = [];
 let wire = null;
 let locked = false;
+let wait = SOON; // until hits that are being counted are asked for again
 
 const person = { api: () => api, failed };
 const row = next(person, open);
@@ -32,6 +34,7 @@ const taking = imports(person, reload);
 
 function failed(refusal) {
   if (!("status" in refusal)) throw refusal; // a mistake of ours: the console has it
+  if (refusal.status === 503) again(); // a long history is being learned
   locked = refusal.status === 401;
   if (locked) {
     wire.close(); // asking again would not help
@@ -82,6 +85,8 @@ const statistics = calmly(10_000, async () => {
     for (const panel of panels) panel.update(told);
     day.update(told, about(whose));
     rights.update(people, machine.last());
+    wait = told.hits.length || !told.apps.length ? SOON : Math.min(2 * wait, LATER);
+    if (wait > SOON) setTimeout(statistics.now, wait); // the server counts hits when it is first asked for them
   } catch (refusal) {
     failed(refusal);
   }
@@ -115,6 +120,7 @@ function connect() {
     row.happened();
     statistics();
   });
+  wire.addEventListener("problem", () => again());
   wire.addEventListener("import", (event) => /"done"/.test(event.data) && again());
 }
 const again = calmly(2000, reload);

@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, StreamingResponse
 
 from stap.errors import BadInput
+from stap.serve import answers
 from stap.serve.core import Core
 from stap.serve.live import SILENCE
 from stap.serve.models import (
@@ -80,13 +81,13 @@ def ranking(
     reasons: Annotated[bool, Query(description="whether to say why; costs a millisecond an app")] = True,
 ) -> JSONResponse:
     """The apps launched next, best first. `steady`: the row that is shown now; then `row` is the adapted one."""
-    return JSONResponse(core(request).ranking(user, k, at, among, without or (), steady, reasons))
+    return JSONResponse(answers.ranking(core(request), user, k, at, among, without or (), steady, reasons))
 
 
 @router.get("/{user}/why", response_model=WhyOut)
 def why(request: Request, user: Somebody, app: Annotated[App, Query()], at: At = None) -> JSONResponse:
     """The reasons for an app's place, the strongest first."""
-    return JSONResponse(core(request).why(user, app, at))
+    return JSONResponse(answers.why(core(request), user, app, at))
 
 
 @router.get("/{user}/history", response_model=HistoryOut)
@@ -100,13 +101,13 @@ def history(
 ) -> JSONResponse:
     """Usages, the newest first."""
     ends = [end for end in (until, before) if end is not None]
-    return JSONResponse(core(request).history(user, since, min(ends, default=None), limit))
+    return JSONResponse(answers.history(core(request), user, since, min(ends, default=None), limit))
 
 
 @router.get("/{user}/statistics", response_model=StatisticsOut)
 def statistics(request: Request, user: Somebody) -> JSONResponse:
     """Apps, the week, today, what follows what, and how often the first guess was right."""
-    return JSONResponse(core(request).statistics(user))
+    return JSONResponse(answers.statistics(core(request), user))
 
 
 @router.put("/{user}/apps/hidden", status_code=204)
@@ -144,7 +145,7 @@ async def live(request: Request, user: Somebody, k: Count = 5) -> StreamingRespo
 
 def _told(server: Core, user: str, k: int) -> str:
     try:
-        return f"event: ranking\ndata: {json.dumps(server.ranking(user, k))}\n\n"
+        return f"event: ranking\ndata: {json.dumps(answers.ranking(server, user, k))}\n\n"
     except BadInput as error:
         return (
             f"event: problem\ndata: {json.dumps({'where': error.where, 'why': error.why, 'remedy': error.remedy})}\n\n"

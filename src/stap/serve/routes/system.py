@@ -1,25 +1,28 @@
-"""The server about itself: health, status, and the files of the page."""
+"""The server about itself: health, status, figures for Prometheus, and the files of the page."""
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, PlainTextResponse
 
 from stap import __version__
 from stap.serve.models import HealthOut, StatusOut
+from stap.serve.routes.people import core
 
 router = APIRouter(tags=["server"])
 PAGE = Path(__file__).parents[1] / "page"
 FIRST = "index.html"
+TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 
 
 def page_files() -> dict[str, Path]:
     """The addresses that need no token: they are the same for everybody."""
-    files = {f"/page/{path.name}": path for path in sorted(PAGE.glob("*")) if path.is_file()}
+    files = {f"/page/{path.name}": path for path in sorted(PAGE.iterdir()) if path.is_file()}
     return {"/": PAGE / FIRST} | files
 
 
@@ -49,11 +52,40 @@ def status(request: Request) -> dict[str, Any]:
     state = request.app.state
     return {
         "version": __version__,
-        "model": state.core.brains.path.name,
+        "model": core(request).brains.path.name,
         "adapted": None,
-        "latency_ms": {"p50": 0.0, "p99": 0.0},
-        "memory_mb": round(state.core.sessions.bytes / 1e6, 1),
-        "users": len(state.core.store.people()),
-        "feeds": [],
+        "latency_ms": state.meter.percentiles(),
+        "memory_mb": _resident(),
+        "users": len(core(request).store.people()),
+        "feeds": state.feeding.told(),
+        "replaying": state.feeding.replaying,
+        "folder": str(core(request).settings.folder),
         "uptime_s": round(monotonic() - state.began, 1),
     }
+
+
+@router.get("/metrics", response_class=PlainTextResponse, responses=TEXT)
+def metrics(request: Request) -> str:
+    """Counts for Prometheus, without names of people or apps."""
+    server = core(request)
+    people = server.store.people()
+    gauges = {
+        "users": ("People and devices known.", len(people)),
+        "events": ("Events kept.", sum(person.events for person in people)),
+        "sessions": ("Sessions in memory.", len(server.sessions)),
+        "session_bytes": ("Memory of those sessions.", server.sessions.bytes),
+        "resident_megabytes": ("Memory of the server.", _resident()),
+        "watchers": ("Open lines of live updates.", len(server.hub)),
+        "uptime_seconds": ("Since the start.", monotonic() - request.app.state.began),
+    }
+    text: str = request.app.state.meter.lines(gauges)
+    return text
+
+
+def _resident() -> float:
+    """Megabytes of memory that the process holds now; where the system does not say, the most it has held."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return round(pages * resource.getpagesize() / 1e6, 1)
+    except (OSError, ValueError, IndexError):
+        return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, 1)

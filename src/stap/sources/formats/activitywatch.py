@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from stap.usage import BETWEEN, TIME
 NAME = "activitywatch"
 LARGEST = 256 << 20
 LONGEST = 1e9  # seconds
+LAG = timedelta(minutes=1)  # between two signs of life of an AFK watcher, at most
 COSTS = {"{": 240, "[": 72, ",": 60}  # bytes that Python needs for a part that begins so
 EVENT_SCHEMA = {ROW: pl.Int64(), "app": pl.String(), "time": pl.String(), "seconds": pl.Float64()}
 
@@ -52,7 +54,7 @@ def read(log: Log, options: Options) -> Records:
         frame = _events(log, bucket, ("package", "app"))
         if away:
             status = pl.concat(_events(log, other, ("status",)) for other in away)
-            frame = cut_away(frame, status.filter(pl.col("app") == "afk"))
+            frame = cut_away(frame, _afk(status, options.until))
         known = is_text(host) and host not in ("", "unknown")
         tables.append(frame.with_columns(user=pl.lit(host if known else None, pl.String)))
     frame = pl.concat(tables, how="diagonal")
@@ -114,18 +116,27 @@ def _rows(events: list[Any], keys: tuple[str, ...]) -> Iterator[tuple[int, str |
         yield row, name, time if is_text(time) else None, seconds
 
 
+def _afk(status: pl.DataFrame, until: datetime | None) -> pl.DataFrame:
+    """When the person was away. Read live, one who was a moment ago still is: the AFK watcher writes more seldom."""
+    away = status.filter(pl.col("app") == "afk")
+    if until is None or status.is_empty():
+        return away
+    still = (pl.col("start") == status["start"].max()) & (pl.col("end") > until - LAG) & (pl.col("end") < until)
+    return away.with_columns(end=pl.when(still).then(pl.lit(until, TIME)).otherwise("end"))
+
+
 def cut_away(windows: pl.DataFrame, away: pl.DataFrame) -> pl.DataFrame:
     """Windows without the time the person was away, gone where nothing is left; and the absences between them."""
     absences = _absences(away)
     if absences.is_empty() or windows.is_empty():
         return windows
-    inside = pl.col("until") > pl.col("at")
+    inside = {"start": pl.col("until") > pl.col("at"), "end": pl.col("until") >= pl.col("at")}
     for edge, other in (("start", "until"), ("end", "from")):
         windows = (
             windows.with_columns(pl.col(edge).alias("at"))
             .sort("at", maintain_order=True)
             .join_asof(absences, left_on="at", right_on="from", strategy="backward")
-            .with_columns(pl.when(inside).then(pl.col(other)).otherwise(pl.col(edge)).alias(edge))
+            .with_columns(pl.when(inside[edge]).then(pl.col(other)).otherwise(pl.col(edge)).alias(edge))
             .select(ROW, "app", "start", "end")
         )
     windows = windows.filter(pl.col("start") <= pl.col("end")).sort("start", maintain_order=True)

@@ -9,6 +9,7 @@ own, is a notification in whatever tongue. Screen and boot rows lie between apps
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 import polars as pl
@@ -113,6 +114,7 @@ def _without_footer(frame: pl.DataFrame) -> pl.DataFrame:
     return frame if last is None else frame.filter(pl.col(ROW) <= last)
 
 
+@cache
 def _seconds(column: str) -> pl.Expr:
     """h:mm:ss, where h may pass 24 and a minus makes it bad later."""
     parts = pl.col(column).str.strip_chars().str.extract_groups(DURATION).struct

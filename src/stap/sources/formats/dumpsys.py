@@ -10,6 +10,7 @@ those that interrupted or were seen.
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 import polars as pl
 
@@ -18,7 +19,7 @@ from stap.sources.reading.clock import Zone, ascii_digits, epoch_utc, parse, tak
 from stap.sources.reading.localised import take_local_times
 from stap.sources.reading.tables import read_lines
 from stap.sources.reading.text import clean
-from stap.usage import BETWEEN
+from stap.usage import BETWEEN, TIME
 
 NAME = "dumpsys"
 FRONT = ["ACTIVITY_RESUMED", "MOVE_TO_FOREGROUND", "CONTINUE_PREVIOUS_DAY", "1", "4"]
@@ -44,7 +45,7 @@ def read(log: Log, options: Options) -> Records:
     frame = frame.with_columns(user=pl.when(pl.col("user") != "0").then(pl.lit(log.stem + "/") + pl.col("user")))
     notified = pl.col("type").is_in(NOTIFIED)
     notifications = frame.filter(notified).select("user", "time", app="package").unique(maintain_order=True)
-    return Records(_usages(frame.filter(~notified)), notes, notifications=notifications)
+    return Records(_usages(frame.filter(~notified), options.until), notes, notifications=notifications)
 
 
 def _lines(log: Log) -> pl.DataFrame:
@@ -82,14 +83,15 @@ def _localised(log: Log, frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, 
     return frame.with_columns(time="start"), (order.note(log.name),)
 
 
-def _usages(events: pl.DataFrame) -> pl.DataFrame:
+def _usages(events: pl.DataFrame, until: datetime | None) -> pl.DataFrame:
     """From each coming to the front until the next event that concerns it; between them what darkens the screen."""
+    last = pl.col("time") if until is None else pl.max_horizontal("time", pl.lit(until, TIME))
     front, dark = pl.col("type").is_in(FRONT), pl.col("type").is_in(DARK)
     in_front = pl.when(front).then(pl.col("package")).forward_fill().over("user")
     concerns = front | dark | (pl.col("package") == in_front)
     return (
         events.filter(concerns.fill_null(False))
-        .with_columns(pl.col("time").shift(-1).over("user").fill_null(pl.col("time")).alias("end"))
+        .with_columns(pl.col("time").shift(-1).over("user").fill_null(last).alias("end"))
         .filter(front | dark)
         .select("user", "end", app="package", start="time", between=pl.when(dark).then(pl.lit("off", BETWEEN)))
     )

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 
 import polars as pl
@@ -183,6 +183,7 @@ def _time(frame: pl.DataFrame, name: str, options: Options) -> tuple[pl.Expr, st
     return shown, f"Times with a zone are shown in {zone.name}, as asked."
 
 
+@cache
 def _has_offset(name: str) -> pl.Expr:
     return pl.col(name).str.strip_chars().str.contains(OFFSET) & pl.col(name).str.contains(":")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -39,6 +40,9 @@ class Options:
     as_user: str | None = None  # all logs are this one person's
     same_users: bool = False  # a user's name is the same person in every log
     merge_gap: float | None = GAP  # seconds that an app may be away and still be one launch; None: any, as in the paper
+    until: datetime | None = (
+        None  # read while it is written: what its own clock showed then, when what has not ended goes on
+    )
     rows: Rows | None = None  # of a usage table as Parquet these alone, which are whole people (`sources.shards`)
 
 

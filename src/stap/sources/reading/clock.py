@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -16,16 +17,17 @@ EARLIEST, LATEST = datetime(1990, 1, 1), datetime(2100, 1, 1)
 OFFSETS = (-12 * 60, 14 * 60)  # minutes east of UTC that a clock can be
 REPEATS = (60, 30)  # minutes that a clock is put back in autumn; 30 on Lord Howe Island
 OFFSET = r" ?(?:Z|[+-]\d\d:\d\d|[+-]\d{4})$"
+_TIME = "a time"  # no log has a column of this name
+IMPOSSIBLE = ~pl.col(_TIME).is_between(EARLIEST, LATEST, closed="left")
 DIGITS = {chr(base + digit): str(digit) for base in (0x06F0, 0x0660) for digit in range(10)}  # Persian, Arabic
 
 
 def take_time(sieve: Sieve, frame: pl.DataFrame, name: str, parsed: pl.Expr) -> pl.DataFrame:
     """Put `parsed` in the place of column `name`; a row whose time is unreadable or impossible is bad."""
-    time = "a time"  # no log has a column of this name
-    frame = frame.with_columns(parsed.cast(TIME).alias(time))
-    possible = pl.col(time).is_between(EARLIEST, LATEST, closed="left")
-    frame = sieve.reject(frame, ~possible, "not a possible time:", show=name)
-    return frame.drop(name).rename({time: name})
+    frame = frame.with_columns(parsed.cast(TIME).alias(_TIME))
+    frame = sieve.reject(frame, IMPOSSIBLE, "not a possible time:", show=name)
+    time = frame.drop_in_place(_TIME).alias(name)  # the frame is our own by now
+    return frame.replace_column(frame.get_column_index(name), time)
 
 
 def take_spans(sieve: Sieve, frame: pl.DataFrame, **parsed: pl.Expr) -> pl.DataFrame:
@@ -78,12 +80,14 @@ def unrepeated(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("start", "end") + wait).drop("utc", "ahead", "stretch", "until")
 
 
+@cache
 def epoch_utc(column: str) -> pl.Expr:
     """Milliseconds since 1970, as text, to UTC."""
     milliseconds = pl.col(column).cast(pl.Float64, strict=False)
     return pl.from_epoch(pl.when(milliseconds.is_between(0, 1e13)).then(milliseconds).cast(pl.Int64), "ms")
 
 
+@cache
 def ascii_digits(column: str) -> pl.Expr:
     """Persian and Arabic digits as 0-9."""
     return pl.col(column).str.replace_many(DIGITS)
@@ -94,11 +98,9 @@ class Zone:
 
     def __init__(self, asked: str | None) -> None:
         self.name = asked or _local_zone()
-        try:
-            pl.Series([datetime(2020, 1, 1)]).dt.replace_time_zone(self.name)
-        except (pl.exceptions.PolarsError, ValueError, TypeError):
+        if not _is_zone(self.name):
             remedy = "give an IANA name such as Europe/Berlin"
-            raise BadInput(f"--zone {self.name}", "no such time zone", remedy) from None
+            raise BadInput(f"--zone {self.name}", "no such time zone", remedy)
         whose = "as asked" if asked else "this machine's zone; --zone names another"
         self.note = f"Times were in UTC and are shown in {self.name} ({whose})."
 
@@ -119,6 +121,15 @@ class Zone:
 
     def _shown(self, utc: pl.Expr) -> pl.Expr:
         return utc.dt.replace_time_zone("UTC").dt.convert_time_zone(self.name).dt.replace_time_zone(None)
+
+
+@cache
+def _is_zone(name: str) -> bool:
+    try:
+        pl.Series([datetime(2020, 1, 1)]).dt.replace_time_zone(name)
+    except (pl.exceptions.PolarsError, ValueError, TypeError):
+        return False
+    return True
 
 
 def _local_zone() -> str:

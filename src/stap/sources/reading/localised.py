@@ -7,6 +7,8 @@ export is newest first); 1/12, 1/13, 2/1 runs one way as day/month and jumps as 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 import polars as pl
 
@@ -57,45 +59,54 @@ def _read_dates(sieve: Sieve, frame: pl.DataFrame) -> tuple[pl.DataFrame, DateOr
     if frame.is_empty():
         raise BadInput(sieve.where, "no row with a date", "check that it is the right file")
     parts = pl.col("date").str.extract_groups(NUMBERS).struct
-    numbers = frame.select(ROW, "date", *(parts.field(str(i)).alias(f"n{i}") for i in (1, 2, 3)))
-    times = frame.select(_second_of_day()).to_series()
-    tried = {order: _dates(numbers, order) for order in ORDERS}
-    scores = {order: _score(day, times) for order, day in tried.items()}
-    if all(score[0] == frame.height for score in scores.values()):
+    fields = {f"n{i}": parts.field(str(i)) for i in (1, 2, 3)}
+    numbers = frame.select(ROW, "date", second=_second_of_day(), **fields)
+    tried = numbers.with_columns(_dates(order).alias(order) for order in ORDERS)
+    walks = {order: _Walk(*tried.select(_walk(order)).row(0)) for order in ORDERS}
+    if all(walk.missing == frame.height for walk in walks.values()):
         raise BadInput(sieve.where, f"not a date: {short(frame['date'][0])}", "check the Date column", frame[ROW][0])
-    best = min(scores.values())
-    fitting = [order for order in ORDERS if scores[order][:2] == best[:2]]
-    order = _likeliest([order for order in fitting if scores[order] == best], frame)
+    best = min(walk.score for walk in walks.values())
+    fitting = [order for order in ORDERS if walks[order].score[:2] == best[:2]]
+    order = _likeliest([order for order in fitting if walks[order].score == best], frame)
     sure = all(tried[other].equals(tried[order]) for other in fitting)  # as for 5/5/24, whichever comes first
-    numbers = numbers.with_columns(tried[order].alias("day"))
-    dated = sieve.reject(numbers, pl.col("day").is_null(), "not a possible date:", show="date")
-    steps = _steps(tried[order], times)
-    newest_first = int((steps < 0).sum()) >= int((steps > 0).sum())
-    return dated.select(ROW, "day"), DateOrder(order, newest_first, sure)
+    dated = tried.select(ROW, "date", day=order)
+    dated = sieve.reject(dated, pl.col("day").is_null(), "not a possible date:", show="date")
+    return dated.drop("date"), DateOrder(order, walks[order].back >= walks[order].forth, sure)
 
 
-def _dates(numbers: pl.DataFrame, order: str) -> pl.Series:
-    """The column as dates under one order, null where there is no such day."""
+class _Walk(NamedTuple):
+    """How dates under one order go from row to row."""
+
+    missing: int  # dates that do not exist
+    forth: int  # steps on in time
+    back: int
+    way: int  # seconds, whichever way
+
+    @property
+    def score(self) -> tuple[int, int, int]:
+        """Dates that do not exist, steps against the run, length of the way: less is better."""
+        return self.missing, min(self.forth, self.back), self.way
+
+
+@cache
+def _walk(order: str) -> list[pl.Expr]:
+    """What a walk holds, of the dates in column `order`."""
+    time = pl.col(order) + pl.duration(seconds="second")
+    steps = time.drop_nulls().diff().dt.total_seconds()
+    counts = (pl.col(order).is_null(), steps > 0, steps < 0, steps.abs())
+    return [count.sum().alias(name) for name, count in zip(_Walk._fields, counts, strict=True)]
+
+
+@cache
+def _dates(order: str) -> pl.Expr:
+    """The numbers as dates under one order, null where there is no such day."""
     field = {letter: pl.col(f"n{place}") for place, letter in enumerate(order, 1)}
     brief = field["y"].str.len_chars() <= 2
     year = field["y"].cast(pl.Int32)
     year = pl.when(brief).then(year + 2000).when(year > 2400).then(year - BUDDHIST).otherwise(year)
     known = pl.when(year.is_between(1990, 2099)).then(year)
     text = pl.format("{}-{}-{}", known, field["m"], field["d"])
-    return numbers.select(text.str.to_datetime("%Y-%m-%d", time_unit="us", strict=False).alias("day")).to_series()
-
-
-def _steps(day: pl.Series, second: pl.Series) -> pl.Series:
-    """Seconds from each row to the next."""
-    time = day + pl.Series(second * 1_000_000, dtype=pl.Duration("us"))
-    return time.drop_nulls().diff().drop_nulls().dt.total_seconds()
-
-
-def _score(day: pl.Series, second: pl.Series) -> tuple[int, int, int]:
-    """(dates that do not exist, steps against the run, length of the way): less is better."""
-    steps = _steps(day, second)
-    against = min(int((steps > 0).sum()), int((steps < 0).sum()))
-    return int(day.null_count()), against, int(steps.abs().sum())
+    return text.str.to_datetime("%Y-%m-%d", time_unit="us", strict=False)
 
 
 def _likeliest(orders: list[str], frame: pl.DataFrame) -> str:
@@ -107,6 +118,7 @@ def _likeliest(orders: list[str], frame: pl.DataFrame) -> str:
     return next(order for order in wish if order in orders)
 
 
+@cache
 def _second_of_day() -> pl.Expr:
     """From the text in `time`, on a 24 or 12 hour clock; null where it is no time."""
     parts = pl.col("time").str.extract_groups(TIMES).struct

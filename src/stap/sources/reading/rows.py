@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import polars as pl
 
 from stap.errors import BadInput, short
@@ -36,17 +38,30 @@ class Sieve:
         return frame.filter(~mask)
 
     def require(self, frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
-        """Every one of the columns has something in it."""
-        for name in columns:
-            frame = self.reject(frame, pl.col(name).is_null() | (pl.col(name) == ""), f"no {name} in it")
-        return self.bounded(frame, *columns)
+        """Every one of the columns has something in it, and nothing too long."""
+        return self._reject_all(frame, {**_empty(columns), **_too_long(columns)})
 
     def bounded(self, frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
         """No name is longer than the engine takes."""
-        for name in columns:
-            too_long = pl.col(name).str.len_bytes() > LONGEST_NAME
-            frame = self.reject(frame, too_long.fill_null(False), f"{name} is longer than {LONGEST_NAME:,} bytes")
+        return self._reject_all(frame, _too_long(columns))
+
+    def _reject_all(self, frame: pl.DataFrame, faults: dict[str, pl.Expr]) -> pl.DataFrame:
+        """One look for all faults, by what to say of them, is enough for nearly every table."""
+        if any(frame.select(bad.any().alias(why) for why, bad in faults.items()).row(0)):
+            for why, bad in faults.items():
+                frame = self.reject(frame, bad, why)
         return frame
+
+
+@cache
+def _empty(columns: tuple[str, ...]) -> dict[str, pl.Expr]:
+    return {f"no {name} in it": pl.col(name).is_null() | (pl.col(name) == "") for name in columns}
+
+
+@cache
+def _too_long(columns: tuple[str, ...]) -> dict[str, pl.Expr]:
+    why = f"is longer than {LONGEST_NAME:,} bytes"
+    return {f"{name} {why}": (pl.col(name).str.len_bytes() > LONGEST_NAME).fill_null(False) for name in columns}
 
 
 def _quoted(value: pl.Series) -> str:

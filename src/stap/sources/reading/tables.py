@@ -77,10 +77,10 @@ def read_table(log: Log, separator: str, names: list[str], skip: int, quoted: bo
     """
     _check_density(log, len(names))
     frame = _fast(log, separator, names, skip, quoted)
-    if frame is None or (quoted and frame.select(pl.col(names).str.contains(LINE_ENDS).any()).sum_horizontal()[0]):
+    if frame is None or (quoted and any(frame.select(pl.col(names).str.contains(LINE_ENDS).any()).row(0))):
         frame = _careful(log, separator, names, skip, quoted)
     blank = pl.all_horizontal(pl.col(names).is_null())
-    some = frame[names].null_count().min_horizontal()[0]  # looking first spares a copy of nearly every table
+    some = min(frame[names].null_count().row(0))  # looking first spares a copy of nearly every table
     return frame.filter(~blank) if some else frame
 
 

@@ -1,0 +1,143 @@
+"""Logs that are handed over: read as `stap import` reads them, kept, learned. One at a time, followed by its number."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePath
+from secrets import token_hex
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from stap import sources
+from stap.demo.person import LOG as DEMO_LOG
+from stap.errors import BadInput
+from stap.serve.core import Core
+from stap.serve.feeds.saying import Clock, told
+from stap.serve.models import EventIn
+from stap.sources import Options
+from stap.sources.reading.clock import Zone
+
+FOLDER = "uploads"
+PART = 5_000  # events in one commit
+MOST_REMEMBERED = 100
+MOST_WAITING = 8
+WEEK = timedelta(weeks=1)
+
+
+@dataclass
+class Import:
+    """One log on its way: reading, learning, done or failed."""
+
+    user: str
+    name: str
+    state: str = "reading"
+    share: float = 0.0
+    events: int = 0
+    error: dict[str, str] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def told(self) -> dict[str, Any]:
+        return {key: value for key, value in asdict(self).items() if key not in ("user", "name")}
+
+
+class Imports:
+    """All imports since the start; the older half is forgotten when there are many."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._folder = core.settings.folder / FOLDER
+        shutil.rmtree(self._folder, ignore_errors=True)  # what a crash left
+        self._jobs: dict[str, Import] = {}
+        self._reading = ThreadPoolExecutor(1, "imports")
+
+    def close(self) -> None:
+        self._reading.shutdown(wait=False, cancel_futures=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def place(self, name: str) -> Path:
+        """A new file for what is handed over: its name says at most what kind it is."""
+        if sum(job.state in ("reading", "learning") for job in self._jobs.values()) >= MOST_WAITING:
+            raise BadInput("imports", f"{MOST_WAITING} are waiting", "ask again when one is done")
+        ending = "".join(PurePath(name).suffixes[-2:])
+        folder = self._folder / token_hex(8)
+        folder.mkdir(mode=0o700, parents=True)
+        return folder / f"log{ending if ending.isascii() and ending.replace('.', '').isalnum() else ''}"
+
+    def begin(self, user: str, path: Path, name: str, zone: str | None) -> str:
+        """Read a file that was handed over, and remove it."""
+        options = Options(zone=zone, as_user=None)
+        return self._begin(Import(user, name), path, options, remove=True)
+
+    def demo(self, user: str) -> str:
+        """The bundled person, as if their four weeks had ended now."""
+        return self._begin(Import(user, DEMO_LOG.name), DEMO_LOG, Options(), remove=False)
+
+    def told(self, user: str, number: str) -> dict[str, Any]:
+        job = self._jobs.get(number)
+        if job is None or job.user != user:
+            raise BadInput("import", "no such import", "begin it again")
+        return job.told()
+
+    def _begin(self, job: Import, path: Path, options: Options, remove: bool) -> str:
+        number = token_hex(8)
+        for old in list(self._jobs)[: max(0, len(self._jobs) - MOST_REMEMBERED)]:
+            del self._jobs[old]
+        self._jobs[number] = job
+        self._reading.submit(self._run, job, path, options, remove)
+        return number
+
+    def _run(self, job: Import, path: Path, options: Options, remove: bool) -> None:
+        try:
+            self._learn(job, self._read(job, path, options, recent=not remove))
+            job.state, job.share = "done", 1.0
+        except BadInput as error:
+            job.state, job.error = "failed", _problem(error, path, job.name)
+        except Exception as error:
+            unexpected = BadInput(job.name, f"unexpected {type(error).__name__}", "please report it")
+            job.state, job.error = "failed", _problem(unexpected, path, job.name)
+        finally:
+            if remove:
+                shutil.rmtree(path.parent, ignore_errors=True)
+            self._core.hub.poke(job.user)
+
+    def _read(self, job: Import, path: Path, options: Options, recent: bool) -> list[EventIn]:
+        """The events of the one person in a log."""
+        read = sources.read([path], options)
+        people = read.table["user"].n_unique()
+        if people > 1:
+            remedy = "make a log of one of them first: stap import LOG --user NAME -o me.parquet"
+            raise BadInput(job.name, f"{people} people in it", remedy)
+        job.notes = [*read.notes, *([f"{read.skipped} bad rows were left out."] if read.skipped else [])]
+        zone = ZoneInfo(Zone(options.zone).name)
+        (person,) = told(read, Clock(zone, zone), datetime.now(UTC))
+        if not recent or not person.events:
+            return person.events
+        by = (datetime.now(UTC) - person.events[-1].at) // WEEK * WEEK
+        return [event.model_copy(update={"at": event.at + by}) for event in person.events]
+
+    def _learn(self, job: Import, events: list[EventIn]) -> None:
+        job.state = "learning"
+        for first in range(0, len(events), PART):
+            part = events[first : first + PART]
+            job.events += self._core.take(job.user, part, many=True).result()
+            job.share = 0.5 * (first + len(part)) / len(events)
+        if events:
+            done, whole = 0, self._core.store.people(job.user)[0].events
+
+            def tick(steps: int) -> None:
+                nonlocal done
+                done += steps
+                job.share = min(1.0, 0.5 + 0.5 * done / max(1, whole))
+
+            self._core.sessions.anew(self._core.user(job.user), job.user, tick).result()
+
+
+def _problem(error: BadInput, path: Path, name: str) -> dict[str, str]:
+    """In words of who handed it over: the file has the name that they gave it."""
+    where, why, remedy = (
+        text.replace(str(path), name).replace(path.name, name) for text in (error.where, error.why, error.remedy)
+    )
+    return {"where": where if error.row is None else f"{where}, row {error.row}", "why": why, "remedy": remedy}

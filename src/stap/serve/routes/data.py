@@ -1,0 +1,71 @@
+"""What a person hands over, takes away, or has deleted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from fastapi import APIRouter, Header, Path, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, StreamingResponse
+
+from stap.errors import BadInput
+from stap.serve import answers
+from stap.serve.models import BegunOut, ImportOut
+from stap.serve.routes.people import Somebody, core
+
+router = APIRouter(prefix="/api/v1", tags=["data"])
+FILE = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
+LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}}
+
+
+@router.post("/users/{user}/imports", status_code=202, response_model=BegunOut, openapi_extra=FILE)
+async def begin(
+    request: Request,
+    user: Somebody,
+    x_file_name: Annotated[str, Header(max_length=1000, description="percent-encoded")] = "log",
+    x_time_zone: Annotated[str | None, Header(max_length=64, description="of a log kept in UTC")] = None,
+) -> JSONResponse:
+    """Hand over a log of any format that `stap import` reads: the body is the file."""
+    imports, name = request.app.state.imports, unquote(x_file_name)[:200]
+    path = imports.place(name)
+    with open(path, "xb") as file:
+        async for piece in request.stream():
+            await run_in_threadpool(file.write, piece)
+    if not path.stat().st_size:
+        raise BadInput(name, "nothing in it", "hand over a log")
+    return JSONResponse({"import": imports.begin(user, path, name, x_time_zone)}, 202)
+
+
+@router.get("/users/{user}/imports/{number}", response_model=ImportOut)
+async def follow(
+    request: Request, user: Somebody, number: Annotated[str, Path(max_length=64, description="of the import")]
+) -> JSONResponse:
+    """How far an import is."""
+    return JSONResponse(request.app.state.imports.told(user, number))
+
+
+@router.post("/users/{user}/demo", status_code=202, response_model=BegunOut)
+async def demo(request: Request, user: Somebody) -> JSONResponse:
+    """The bundled person is imported, as if their four weeks had ended now."""
+    return JSONResponse({"import": request.app.state.imports.demo(user)}, 202)
+
+
+@router.get("/users/{user}/export", response_class=StreamingResponse, responses=LINES)
+def export(request: Request, user: Somebody) -> StreamingResponse:
+    """Everything of a user as JSON lines."""
+    core(request).user(user)
+    named = {"Content-Disposition": f'attachment; filename="stap-{user}.jsonl"'}
+    return StreamingResponse(answers.export(core(request), user), media_type="application/x-ndjson", headers=named)
+
+
+@router.delete("/users/{user}", status_code=204)
+def delete(request: Request, user: Somebody) -> None:
+    """Nothing of the user stays."""
+    core(request).delete(user)
+
+
+@router.delete("/everything", status_code=204)
+def delete_everything(request: Request) -> None:
+    """Nothing of anybody stays."""
+    core(request).delete_everything()

@@ -1,0 +1,109 @@
+"""Logs that are handed over, what is taken away, and what is deleted."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from serve.world import day, ranking, send, serving
+from stap.demo.person import LOG
+
+
+def followed(client: TestClient, response: Any) -> Any:
+    assert response.status_code == 202, response.text
+    while (told := client.get(f"/api/v1/users/me/imports/{response.json()['import']}").json())["state"] in (
+        "reading",
+        "learning",
+    ):
+        assert 0 <= told["share"] <= 1
+        time.sleep(0.05)
+    return told
+
+
+def test_the_demo_person_is_imported_and_known(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        told = followed(client, client.post("/api/v1/users/me/demo"))
+        assert told["state"] == "done"
+        assert told["events"] > 1000
+        assert client.get("/api/v1/users/me/ranking").json()["events"] == told["events"]
+        again = followed(client, client.post("/api/v1/users/me/demo"))
+        assert (again["state"], again["events"]) == ("done", 0)
+
+
+def test_a_log_handed_over_is_read_as_stap_import_reads_it(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        named = {"X-File-Name": "my%20phone.csv"}
+        told = followed(client, client.post("/api/v1/users/me/imports", content=LOG.read_bytes(), headers=named))
+        assert told["state"] == "done"
+        assert ranking(client)["events"] == told["events"]
+        assert not list((tmp_path / "uploads").glob("*/*"))
+
+
+def test_what_is_no_log_fails_with_the_name_that_it_was_given(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        named = {"X-File-Name": "holiday.txt"}
+        told = followed(client, client.post("/api/v1/users/me/imports", content=b"no log at all\n" * 9, headers=named))
+        assert told["state"] == "failed"
+        assert "holiday.txt" in told["error"]["where"]
+        assert str(tmp_path) not in json.dumps(told)
+
+
+def test_an_export_holds_everything_and_can_be_sent_again(tmp_path: Path) -> None:
+    with serving(tmp_path / "one") as client:
+        send(client, day())
+        client.put("/api/v1/users/me/apps/hidden", json={"app": "Mail", "hidden": True})
+        lines = [json.loads(line) for line in client.get("/api/v1/users/me/export").text.splitlines()]
+        wanted = ranking(client, k=9, without=["Mail"])
+    assert lines[0]["user"] == "me"
+    assert {"hidden": "Mail"} in lines
+    events = [line for line in lines if "id" in line]
+    assert sorted(events, key=str) == sorted(day(), key=str)
+    with serving(tmp_path / "two") as client:
+        send(client, events)
+        assert ranking(client, k=9, without=["Mail"]) == wanted
+
+
+def test_nothing_of_a_deleted_user_stays_on_the_disk(tmp_path: Path) -> None:
+    secret = "Very Secret App"
+    with serving(tmp_path) as client:
+        send(client, [{**each, "app": secret} for each in day()])
+        send(client, day(), "other")
+        ranking(client)
+        assert client.delete("/api/v1/users/me").status_code == 204
+        assert client.get("/api/v1/users/me/ranking").status_code == 404
+        assert ranking(client, "other")["events"] == 40
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"Mail" in kept
+    assert secret.encode() not in kept
+
+
+def test_everything_is_deleted(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        for user in ("me", "other"):
+            send(client, day(), user)
+            ranking(client, user)
+        assert client.delete("/api/v1/everything").status_code == 204
+        assert client.get("/api/v1/users").json() == {"users": []}
+    assert b"Mail" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+@pytest.mark.slow
+def test_hit_rates_by_day_stand_beside_again_and_blend(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        followed(client, client.post("/api/v1/users/me/demo"))
+        client.get("/api/v1/users/me/statistics")
+        core = client.app.app.state.core  # type: ignore[attr-defined]
+        if (counting := core.scores.count(core.user("me"), "me")) is not None:
+            counting.result()
+        told = client.get("/api/v1/users/me/statistics").json()
+    assert 20 <= len(told["hits"]) <= 31
+    for first, third in zip(told["hits"], told["hits3"], strict=True):
+        assert first["day"] == third["day"]
+        assert all(0 <= first[name] <= third[name] <= 1 for name in ("stap", "again", "blend"))
+    overall = {name: sum(day["n"] * day[name] for day in told["hits"]) for name in ("stap", "again")}
+    assert overall["stap"] > overall["again"]
