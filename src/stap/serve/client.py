@@ -10,7 +10,7 @@ Without an address it is the server of this machine's data folder, whose token l
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
@@ -73,7 +73,7 @@ class Client:
         asked = {"app": app, **({} if at is None else {"at": _iso(at)})}
         return [str(each["sentence"]) for each in self._ask("GET", f"/why?{urlencode(asked)}")["reasons"]]
 
-    def live(self, k: int = 5) -> Iterator[list[tuple[str, float]]]:
+    def live(self, k: int = 5) -> Generator[list[tuple[str, float]], None, None]:
         """The ranking now, and again after every change, until the server goes away."""
         with Exchange(self._place, "GET", f"{self._user}/live?k={k}", self._headers) as answer:
             for event, data in sent_events(answer):

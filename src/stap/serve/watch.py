@@ -48,12 +48,10 @@ class Judge:
 
     threshold: float
     every: float  # seconds
-    told: str | None = None  # the app of which the command last heard, while it is on top
+    told: str | None = None  # the app of which the command last heard
     due: float = 0.0  # on a clock that only goes forward
 
     def wants(self, top: Top | None) -> bool:
-        if top is None or top[0] != self.told:
-            self.told = None
         return top is not None and top[0] != self.told and top[1] >= self.threshold
 
     def tells(self, top: Top, now: float) -> None:

@@ -41,8 +41,7 @@ class Lines(Streamed):
         out, row, rest = Outbox(send), 0, b""
         for piece in self._pieces(stop):
             *lines, rest = (rest + piece).split(b"\n") if piece else (rest, b"")
-            if len(rest) > LONGEST_LINE:
-                lines, rest = [*lines, rest[: LONGEST_LINE + 1]], b""
+            rest = rest[: LONGEST_LINE + 1]  # too long already, and it may never end
             events = list[tuple[str, EventIn]]()
             for line in lines:
                 row += 1
