@@ -53,6 +53,9 @@ def serve(
         bool, typer.Option("--install", help="Write a systemd user unit that runs this command, and end.")
     ] = False,
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Remove that unit, and end.")] = False,
+    salvage: Annotated[
+        bool, typer.Option("--salvage", help="Of a damaged store keep what can be read, and end.")
+    ] = False,
 ) -> None:
     """Run a predictor beside you: events in, rankings out, and a page to look at. Nothing leaves this machine.
 
@@ -60,6 +63,10 @@ def serve(
     """
     if uninstall:
         terminal.say(f"removed {unit.uninstall()}; `systemctl --user disable --now {unit.NAME}` stops what runs")
+        return
+    if salvage:
+        saved, damaged = load("stap.serve.salvage").salvage((data or places.data_folder()).absolute())
+        terminal.say(f"{saved:,} events are kept; the damaged file is {damaged}")
         return
     with ExitStack() as after:
         if demo and data is None:

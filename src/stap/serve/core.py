@@ -53,6 +53,7 @@ class Core:
         self.hub.close()
         self.scores.close()
         self.sessions.close()
+        self.store.close()
         self.writer.close()
 
     def user(self, name: str) -> int:

@@ -9,16 +9,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from secrets import token_hex
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from stap import sources
 from stap.demo.person import LOG as DEMO_LOG
 from stap.errors import BadInput
 from stap.serve.core import Core
+from stap.serve.feeds.base import zone_now
 from stap.serve.feeds.saying import Clock, told
 from stap.serve.models import EventIn
 from stap.sources import Options
-from stap.sources.reading.clock import Zone
 
 FOLDER = "uploads"
 PART = 5_000  # events in one commit
@@ -68,8 +67,7 @@ class Imports:
 
     def begin(self, user: str, path: Path, name: str, zone: str | None) -> str:
         """Read a file that was handed over, and remove it."""
-        options = Options(zone=zone, as_user=None)
-        return self._begin(Import(user, name), path, options, remove=True)
+        return self._begin(Import(user, name), path, Options(zone=zone), remove=True)
 
     def demo(self, user: str) -> str:
         """The bundled person, as if their four weeks had ended now."""
@@ -111,7 +109,7 @@ class Imports:
             remedy = "make a log of one of them first: stap import LOG --user NAME -o me.parquet"
             raise BadInput(job.name, f"{people} people in it", remedy)
         job.notes = [*read.notes, *([f"{read.skipped} bad rows were left out."] if read.skipped else [])]
-        zone = ZoneInfo(Zone(options.zone).name)
+        zone = zone_now(options.zone)
         (person,) = told(read, Clock(zone, zone), datetime.now(UTC))
         if not recent or not person.events:
             return person.events

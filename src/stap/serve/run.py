@@ -15,14 +15,14 @@ from stap.errors import BadInput
 from stap.files import replacing
 from stap.serve.app import make_app
 from stap.serve.core import Core, Settings
-from stap.serve.feeding import Feed
+from stap.serve.feeds.base import Feed
+from stap.serve.patience import Patient
 from stap.serve.places import ADDRESS_FILE, HOST
 from stap.serve.security import Guard, token_of
 
 LOCK = "lock"
 GRACE = 3  # seconds that open lines have at the end
 KEEP_ALIVE = 30  # seconds between two requests of a connection
-LONGEST_HEAD = 64 << 10  # bytes
 
 
 @contextmanager
@@ -71,12 +71,12 @@ def server(app: Guard, core: Core) -> uvicorn.Server:
     """One that writes no address into a log: addresses hold names of apps."""
     config = uvicorn.Config(
         app,
+        http=Patient,
         access_log=False,
         log_level="warning",
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
-        h11_max_incomplete_event_size=LONGEST_HEAD,
     )
     return _Server(config, core)
 

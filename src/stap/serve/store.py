@@ -42,6 +42,9 @@ COLUMNS = "SELECT seq, kind, name, at, offset FROM events JOIN apps USING (app)"
 ROWS = f"{COLUMNS} WHERE events.user = ?"
 
 
+SALVAGE = "stap serve --salvage keeps what can be read, and the damaged file beside it"
+
+
 class Row(NamedTuple):
     """An event as it is kept."""
 
@@ -68,12 +71,20 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self._own = local()
+        self._own, self._opened = local(), list[sqlite3.Connection]()
 
     def writing(self) -> sqlite3.Connection:
-        """A connection that may write; the tables are made where there are none."""
+        """A connection that may write; the tables are made where there are none, and looked through where there are."""
         db = self._connect()
-        version = db.execute("PRAGMA user_version").fetchone()[0]
+        try:
+            version, damage = (
+                db.execute(f"PRAGMA {what}").fetchone()[0] for what in ("user_version", "quick_check(1)")
+            )
+        except sqlite3.DatabaseError as error:
+            version, damage = 0, str(error)
+        if damage != "ok":
+            db.close()
+            raise BadInput(str(self.path), "a page of it is damaged", SALVAGE)
         if version not in (0, VERSION):
             raise BadInput(str(self.path), f"written by another version ({version})", "use the stap that wrote it")
         if not version:
@@ -86,6 +97,7 @@ class Store:
         if not hasattr(self._own, "db"):
             self._own.db = self._connect()
             self._own.db.execute("PRAGMA query_only = ON")
+            self._opened.append(self._own.db)
         found: sqlite3.Connection = self._own.db
         return found
 
@@ -94,9 +106,16 @@ class Store:
             db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
             for setting in SETTINGS:
                 db.execute(f"PRAGMA {setting}")
-        except sqlite3.Error as error:
+        except sqlite3.DatabaseError as error:
+            if "not a database" in str(error) or "malformed" in str(error):
+                raise BadInput(str(self.path), "damaged from its first page on", SALVAGE) from None
             raise BadInput(str(self.path), f"cannot be opened ({error})", "check the place and its disk") from None
         return db
+
+    def close(self) -> None:
+        """All connections of all threads, once nobody asks any more; one file is left."""
+        while self._opened:
+            self._opened.pop().close()
 
     def checkpoint(self) -> None:
         """What was deleted leaves the log of changes as well."""

@@ -63,10 +63,19 @@ def users(request: Request) -> dict[str, Any]:
 
 
 @router.post("/{user}/events", response_model=Taken)
-async def take(request: Request, user: Somebody, body: EventsIn) -> JSONResponse:
+async def take(
+    request: Request,
+    user: Somebody,
+    body: EventsIn,
+    k: Annotated[int | None, Query(ge=1, le=100, description="also rank so many apps, as of now, without reasons")] = None,
+) -> JSONResponse:
     """Keep events. Answered when they are on the disk; sent again, they change nothing."""
     new = await asyncio.wrap_future(core(request).take(user, body.events))
-    return JSONResponse({"accepted": new, "known": len(body.events) - new})
+    told: dict[str, Any] = {"accepted": new, "known": len(body.events) - new}
+    if k is not None:
+        ranked = await run_in_threadpool(answers.ranking, core(request), user, k, reasons=False)
+        told["ranking"] = ranked["ranking"]
+    return JSONResponse(told)
 
 
 @router.get("/{user}/ranking", response_model=RankingOut)
