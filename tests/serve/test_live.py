@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,6 @@ def test_a_line_hears_of_changes_of_its_user_and_ends_with_the_server(tmp_path: 
         server.process.terminate()
         assert response.read() == b"", "the line is closed, and the server does not wait for it"
         server.process.join(20)
-        assert server.process.exitcode == 0
+        assert server.process.exitcode == -signal.SIGTERM, "stopped in order, then by the signal"
         response.close()
         line.close()

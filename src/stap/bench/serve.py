@@ -75,7 +75,7 @@ def run(seconds: float = SECONDS, batch: int = BATCH) -> dict[str, Any]:
         echo = asyncio.run(_load(server, seconds, batch))
     (p50, p99), (echo50, echo99) = (np.percentile(load.took, [50, 99]) for load in (ours, echo))
     return publish(
-        f"{USERS} users, {A_SECOND:,} events a second for {seconds:g} s in requests of {batch}, {os.cpu_count()} processors",
+        f"{USERS} users, {A_SECOND:,} events/s for {seconds:g} s in requests of {batch}, {os.cpu_count()} processors",
         [
             Figure.at_least("events acknowledged", ours.rate, "a second", 0.99 * A_SECOND),
             Figure.at_most("lost or reordered", wrong, "events", 0),

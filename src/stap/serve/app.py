@@ -11,8 +11,7 @@ from fastapi import FastAPI
 from stap import __version__
 from stap.serve import problems
 from stap.serve.core import Core
-from stap.serve.feeding import Feeding
-from stap.serve.feeds.base import Feed
+from stap.serve.feeding import Feed, Feeding
 from stap.serve.imports import Imports
 from stap.serve.limits import Limits
 from stap.serve.meter import Meter

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from threading import Event, Thread
-from typing import Any
+from typing import Any, Protocol
 
 from stap.serve.core import Core
-from stap.serve.feeds.base import Feed
 from stap.serve.models import EventIn
 
 REPLAY = "replay"  # a feed of this name tells the past as if it were now
+
+
+class Feed(Protocol):
+    """A place where events come from by themselves. `send` is durable when it returns, and idempotent by id."""
+
+    name: str
+    state: str
+    last: datetime | None
+
+    def run(self, send: Callable[[str, list[EventIn]], None], stop: Event) -> None: ...
 
 
 class Feeding:

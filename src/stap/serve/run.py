@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +17,7 @@ from stap.errors import BadInput
 from stap.files import replacing
 from stap.serve.app import make_app
 from stap.serve.core import Core, Settings
-from stap.serve.feeds.base import Feed
+from stap.serve.feeding import Feed
 from stap.serve.patience import Patient
 from stap.serve.places import ADDRESS_FILE, HOST
 from stap.serve.security import Guard, token_of
@@ -83,6 +85,7 @@ def server(app: Guard, core: Core) -> uvicorn.Server:
 
 def serve(settings: Settings, port: int, feeds: Sequence[Feed], announce: Callable[[str], None]) -> None:
     """Runs until SIGINT or SIGTERM; `announce` gets the address to open."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again when all is closed
     with alone(settings.folder), bound(port) as listener:
         token = token_of(settings.folder)
         core = Core(settings)

@@ -42,6 +42,8 @@ COLUMNS = "SELECT seq, kind, name, at, offset FROM events JOIN apps USING (app)"
 ROWS = f"{COLUMNS} WHERE events.user = ?"
 
 
+INSERT = """INSERT INTO events (user, id, kind, at, offset, app)
+    SELECT ?1, ?2, ?3, ?4, ?5, app FROM apps WHERE user = ?1 AND name = ?6 ON CONFLICT DO NOTHING RETURNING seq"""
 SALVAGE = "stap serve --salvage keeps what can be read, and the damaged file beside it"
 
 
@@ -205,12 +207,11 @@ def append(db: sqlite3.Connection, user: int, events: Iterable[EventIn]) -> list
     kept: list[Row] = []
     for event in sorted(events, key=lambda event: event.at):
         at, offset, kind = micros(event.at), offset_of(event.at), KINDS.index(event.kind)
-        found = db.execute(
-            "INSERT INTO events (user, id, kind, app, at, offset) VALUES (?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT DO NOTHING RETURNING seq",
-            (user, event.id, kind, _app_of(db, user, event.app), at, offset),
-        ).fetchone()
-        if found:
+        values = (user, event.id, kind, at, offset, event.app)
+        found = db.execute(INSERT, values).fetchone()
+        if found is None and _new_app(db, user, event.app):
+            found = db.execute(INSERT, values).fetchone()
+        if found is not None:
             kept.append(Row(int(found[0]), kind, event.app, at, offset))
     if kept:
         db.execute("UPDATE users SET events = events + ? WHERE user = ?", (len(kept), user))
@@ -220,13 +221,14 @@ def append(db: sqlite3.Connection, user: int, events: Iterable[EventIn]) -> list
     return kept
 
 
-def _app_of(db: sqlite3.Connection, user: int, name: str) -> int:
-    found = db.execute("SELECT app FROM apps WHERE user = ? AND name = ?", (user, name)).fetchone()
-    if found is None:
-        if db.execute("SELECT count(*) FROM apps WHERE user = ?", (user,)).fetchone()[0] >= MOST_APPS:
-            raise BadInput("app", f"there are {MOST_APPS} already", "forget some")
-        found = db.execute("INSERT INTO apps (user, name) VALUES (?, ?) RETURNING app", (user, name)).fetchone()
-    return int(found[0])
+def _new_app(db: sqlite3.Connection, user: int, name: str) -> bool:
+    """Whether the app was not known; then it is now."""
+    if db.execute("SELECT 1 FROM apps WHERE user = ? AND name = ?", (user, name)).fetchone():
+        return False
+    if db.execute("SELECT count(*) FROM apps WHERE user = ?", (user,)).fetchone()[0] >= MOST_APPS:
+        raise BadInput("app", f"there are {MOST_APPS} already", "forget some")
+    db.execute("INSERT INTO apps (user, name) VALUES (?, ?)", (user, name))
+    return True
 
 
 def forget(db: sqlite3.Connection, user: int, app: str) -> int:

@@ -65,31 +65,21 @@ class Writer:
             self._commit(together)
 
     def _commit(self, tasks: list[_Task]) -> None:
-        outcomes: list[Any] = []
+        """All together; where one of them cannot be done, each alone, so that it takes no other with it."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
-            for task in tasks:
-                outcomes.append(self._one(task.work))
+            outcomes: list[Any] = [task.work(self._db) for task in tasks]
             self._db.execute("COMMIT")
         except BaseException as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
+            if len(tasks) > 1 and not isinstance(error, sqlite3.OperationalError):
+                for task in tasks:
+                    self._commit([task])
+                return
             outcomes = [self._explained(error)] * len(tasks)
         for task, outcome in zip(tasks, outcomes, strict=True):
             _tell(task, outcome)
-
-    def _one(self, work: Work[Any]) -> Any:
-        """Its outcome, or the error that undid it alone."""
-        self._db.execute("SAVEPOINT one")
-        try:
-            outcome = work(self._db)
-        except sqlite3.OperationalError:
-            raise
-        except Exception as error:
-            self._db.execute("ROLLBACK TO one")
-            outcome = error
-        self._db.execute("RELEASE one")
-        return outcome
 
     def _explained(self, error: BaseException) -> BaseException:
         if isinstance(error, sqlite3.Error):

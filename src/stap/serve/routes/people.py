@@ -67,7 +67,7 @@ async def take(
     request: Request,
     user: Somebody,
     body: EventsIn,
-    k: Annotated[int | None, Query(ge=1, le=100, description="also rank so many apps, as of now, without reasons")] = None,
+    k: Annotated[int | None, Query(ge=1, le=100, description="rank so many apps as well, without reasons")] = None,
 ) -> JSONResponse:
     """Keep events. Answered when they are on the disk; sent again, they change nothing."""
     new = await asyncio.wrap_future(core(request).take(user, body.events))
