@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "stap"
 MODULES = sorted(SOURCE.rglob("*.py"))
 FRONT_DOORS = {"__init__", "__main__"}  # of the package: they open whatever is asked for
-NEEDS_TORCH = {"model", "reference", "train", "studies", "bench"}
+NEEDS_TORCH = {"model", "reference", "rivals", "train", "studies", "bench"}
 LONGEST = 300  # lines of a module
 
 

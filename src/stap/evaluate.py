@@ -18,7 +18,7 @@ from stap.errors import BadInput
 from stap.events import AT_ONCE, OPEN, UNKNOWN, WHENEVER, Bools, Corpus, Event, Ints, Longs, Moment, Ranking
 from stap.metrics import DEEPEST, MISS, tally, tally_users
 from stap.notices import Notice, interleaved
-from stap.predictors.base import Maker, Predictor, TakesNotices, Trained, fresh
+from stap.predictors.base import KnowsApps, Maker, Predictor, TakesNotices, Trained, fresh
 from stap.tally import Tally
 from stap.terminal import Tick, quiet
 from stap.windows import CONTEXT, VOCABULARY, Windows, cut, filter_users
@@ -60,6 +60,13 @@ class WindowRanker(Protocol):
         ...
 
 
+@runtime_checkable
+class StreamRanker(Protocol):
+    def rank_stream(self, corpus: Corpus, tick: Tick) -> Iterator[tuple[int, list[int]]]:
+        """The same of whole histories, in `stream`."""
+        ...
+
+
 @dataclass(frozen=True)
 class Ranks:
     """The rank of the label at every scored position: n positions, in order of user and time."""
@@ -79,6 +86,8 @@ class Ranks:
 
 def stream(corpus: Corpus, make: Maker, tick: Tick = quiet) -> Ranks:
     """The honest protocol: the predictor sees what a product would see, once, in order."""
+    if isinstance(make, StreamRanker):
+        return _collect(corpus, make.rank_stream(corpus, tick))
 
     def rank_user(user: int) -> list[int]:
         return _replay(fresh(make, corpus.users[user]), corpus.events(user), corpus.labels(user), tick)
@@ -251,10 +260,13 @@ def score(
 
     def ranked(maker: Maker) -> Tally:
         if protocol == "launch":
-            return launch(corpus, maker, tick, posted).tally()
-        ranks = stream(corpus, maker, tick) if protocol == "stream" else paper(corpus, maker, terms, tick)
-        return ranks.tally(protocol)
+            found = launch(corpus, maker, tick, posted).tally()
+        else:
+            ranks = stream(corpus, maker, tick) if protocol == "stream" else paper(corpus, maker, terms, tick)
+            found = ranks.tally(protocol)
+        return found.beside(scored, maker.apps) if isinstance(maker, KnowsApps) else found
 
+    scored = filter_users(corpus, terms.vocabulary) if protocol == "paper" else corpus
     left_out = np.flatnonzero(corpus.app_counts > terms.vocabulary).tolist() if protocol == "paper" else []
     tallies = {name: ranked(maker) for name, maker in makers.items()}
     return Scored(tallies, len(corpus.users), [corpus.users[user] for user in left_out])

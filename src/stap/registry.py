@@ -1,4 +1,4 @@
-"""One answer to "make me the predictor called X": classical ones, launchers' rules, `stap`, `gbdt`, your own."""
+"""One answer to "make me the predictor called X": classical ones, launchers' rules, `stap`, rivals, your own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from stap.phi import seed_of
 from stap.predictors import CLASSICAL, Predictor, make, own
 from stap.predictors.base import Maker
 from stap.predictors.rules import RULES
+from stap.rivals.config import KINDS as RIVALS
 from stap.weights import model_file
 
 PARTS = ("stap-model", "stap-others")  # STAP without its last word; without "again"
-NAMES = (*CLASSICAL, *RULES, "stap", *PARTS, "gbdt")
+NAMES = (*CLASSICAL, *RULES, "stap", *PARTS, "gbdt", *RIVALS)
 _OTHERS = (*(name for name in CLASSICAL if name != "again"), "stap")  # where the same app is never the next
 USUAL = {  # who is in a table when nobody is named, by protocol
     "launch": ("mfu", "again", "markov", "ppm", "blend", *RULES, "stap"),
@@ -81,12 +82,18 @@ def maker(
             raise BadInput("predictors", "gbdt predicts with the trees of `stap rival`", "give them with --ranker FILE")
         trees: Maker = extra("stap.predictors.gbdt").load(ranker)
         return trees
+    if name in RIVALS:
+        if model is None:
+            remedy = f"train one with `stap train --preset {name}`, and give its run with --model"
+            raise BadInput("predictors", f"{name} has to be trained, and none ships", remedy)
+        rival: Maker = extra("stap.rivals.predictor").maker(_own(model, name), name, protocol)
+        return rival
     if name not in ("stap", *PARTS):
         if name in RULES:
             return RULES[name]
         make(name)  # an unknown name is better heard of before a minute of work
         return CLASSICAL[name]
-    path = model_file(model)
+    path = _own(model, "stap")
     loaded = EngineModel(path)
     if name == "stap-others":
         return Others(Stap(loaded, seed))
@@ -96,3 +103,8 @@ def maker(
         return Stap(loaded, seed)
     windows: Maker = extra("stap.reference.session").load(path, seed)
     return windows
+
+
+def _own(model: Path | None, name: str) -> Path:
+    """The model's file; of a folder of runs by predictor, the one of this name."""
+    return model_file(model / name if model and (model / name).is_dir() else model)

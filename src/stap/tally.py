@@ -6,13 +6,16 @@ Ranks themselves are as many as the launches of a fleet; tallies are as many as 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from stap.events import Longs
+from stap.events import NO_LABEL, Corpus, Longs
 from stap.metrics import intervals_of, summary_of
+
+OUTSIDE = "outside"  # answers beyond a fixed vocabulary: misses; where they are most, there is nothing to compare
+NOT_APPLICABLE = "n/a"
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,24 @@ class Tally:
         """Positions that count."""
         return int(self.counts.sum())
 
+    def beside(self, corpus: Corpus, apps: Sequence[str]) -> Tally:
+        """With the number of these people's positions whose answer is none of these apps."""
+        known, missed, labels = set(apps), 0, 0
+        for user, names in enumerate(corpus.apps):
+            label = corpus.label[corpus.rows(user)]
+            unknown = np.array([name not in known for name in names], bool)
+            missed += int(unknown[label[label != NO_LABEL]].sum())
+            labels += int((label != NO_LABEL).sum())
+        times = len(self) // max(1, labels)  # a usage is scored once or twice
+        return replace(self, extras={**self.extras, OUTSIDE: times * missed})
+
     def report(self) -> dict[str, Any]:
         """The predictor's entry of the JSON, in percent: pooled, interval, kinds of position, and every user."""
+        if 2 * (missed := self.extras.get(OUTSIDE, 0)) > len(self):
+            why = f"{missed:,} of {len(self):,} answers are not in its fixed vocabulary, which is another data set's"
+            nothing = dict.fromkeys(self.scopes, summary_of(np.zeros_like(self.counts[0])))
+            empty = {"pooled": {"n": 0}, "interval": {}, **nothing, "users": {}}
+            return {NOT_APPLICABLE: why, **empty, **self.extras}
         scored = np.flatnonzero(self.counts.any(axis=1)).tolist()
         return {
             "pooled": summary_of(self.counts.sum(axis=0)),

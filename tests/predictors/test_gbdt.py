@@ -1,4 +1,4 @@
-"""The rival: learns, knows no names, scores the same positions as everybody, and refuses what is no ranker."""
+"""gbdt: learns, knows no names, scores the same positions as everybody, and refuses what is no ranker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stap.errors import BadInput
 from stap.evaluate import report, stream
 from stap.events import Corpus, Usages
 from stap.predictors import CLASSICAL, gbdt, trees
-from stap.train import rival
+from stap.train import trees as training
 
 TREES = 40
 
@@ -21,7 +21,7 @@ TREES = 40
 @pytest.fixture(scope="module")
 def ranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("rival") / "gbdt.txt"
-    rival.train(prior.people(8, seed=5, usages=(300, 600)), out, trees=TREES)
+    training.train(prior.people(8, seed=5, usages=(300, 600)), out, trees=TREES)
     return out
 
 
@@ -42,7 +42,7 @@ def test_a_view_of_who_is_held_out_stays_out(tmp_path: Path) -> None:
     some = everybody.select(np.array([0, 1]))
     files = [tmp_path / "all", tmp_path / "some", tmp_path / "none"]
     for file, view in zip(files, (everybody, some, None), strict=True):
-        rival.train(some, file, trees=2, view=view)
+        training.train(some, file, trees=2, view=view)
     whole, own, alone = (file.read_text() for file in files)
     assert whole == own != alone
 
@@ -91,7 +91,7 @@ def test_ranking_is_sound(ranker: Path) -> None:
 
 def test_same_people_same_file(tmp_path: Path, ranker: Path) -> None:
     again = tmp_path / "again.txt"
-    rival.train(prior.people(8, seed=5, usages=(300, 600)), again, trees=TREES)
+    training.train(prior.people(8, seed=5, usages=(300, 600)), again, trees=TREES)
     assert again.read_bytes() == ranker.read_bytes()
 
 
@@ -167,5 +167,5 @@ def test_foreign_files_are_refused(tmp_path: Path, ranker: Path, monkeypatch: py
 def test_nothing_to_learn_leaves_no_file(tmp_path: Path) -> None:
     lonely = prior.corpus({"one": Usages(np.zeros(1, np.int32), np.zeros(1), np.ones(1))})
     with pytest.raises(BadInput, match="nothing to train on"):
-        rival.train(lonely, tmp_path / "gbdt.txt")
+        training.train(lonely, tmp_path / "gbdt.txt")
     assert not list(tmp_path.iterdir())

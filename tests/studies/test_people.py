@@ -33,7 +33,7 @@ def make_run(folder: Path, testing: list[str], rival: bool = True) -> Path:
     from stap.model import weights
     from stap.model.config import ModelConfig
     from stap.model.transformer import Transformer
-    from stap.train import rival as trees
+    from stap.train import trees
 
     folder.mkdir()
     training = [user for user in USERS if user not in testing]

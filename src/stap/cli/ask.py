@@ -104,10 +104,12 @@ def evaluate_(
             terminal.note(f"note: {people} left out: they have more than V = {terms.vocabulary} apps")
         result = scored.result(protocol, terms)
     terminal.out.print(tables.evaluation(result))
+    for note in tables.outside(result):
+        terminal.note(note)
     if by_user:
         terminal.out.print("", tables.by_user(result))
     files = {
-        "model": named(model_file(model)) if "stap" in names else None,
+        "model": named(model_file(model)) if "stap" in names or model else None,
         "ranker": named(ranker) if ranker and "gbdt" in names else None,
     }
     write_json({"version": __version__, "logs": logs, "users": read.users, **files, "seed": seed, **result}, json)

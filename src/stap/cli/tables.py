@@ -12,6 +12,7 @@ from rich.text import Text
 from stap.cli import charts
 from stap.describe.counts import QUARTILES
 from stap.metrics import CUTOFFS, NAMES
+from stap.tally import NOT_APPLICABLE, OUTSIDE
 from stap.terminal import Grid, harmless
 
 HITS = tuple(f"HR@{k}" for k in CUTOFFS)
@@ -27,8 +28,8 @@ def evaluation(result: dict[str, Any]) -> Grid:
     for row, entry in zip(rows, entries.values(), strict=True):
         span = entry["interval"].get("HR@1")
         row.append("{:.1f}-{:.1f}".format(*span) if span else "-")
-        row.append(f"{entry['open']['HR@1']:.2f}")
-    count = next(iter(entries.values()))["pooled"]["n"]
+        row.append(f"{entry['open']['HR@1']:.2f}" if entry["open"]["n"] else "-")
+    count = max(entry["pooled"]["n"] for entry in entries.values())
     return Grid(
         f"{result['protocol']} protocol, {count:,} predictions, percent",
         ("predictor", *NAMES, "95 %", "open"),
@@ -37,9 +38,21 @@ def evaluation(result: dict[str, Any]) -> Grid:
     )
 
 
+def outside(result: dict[str, Any]) -> list[str]:
+    """Of everybody with a fixed vocabulary: how much of the log it cannot answer, or why it says nothing."""
+    lines = []
+    for name, entry in result["predictors"].items():
+        if NOT_APPLICABLE in entry:
+            lines.append(f"note: {name}: n/a: {entry[NOT_APPLICABLE]}; train it on this log's own people")
+        elif OUTSIDE in entry:
+            share = 100 * entry[OUTSIDE] / entry["pooled"]["n"]
+            lines.append(f"note: {name}: {entry[OUTSIDE]:,} answers ({share:.2f} %) outside its vocabulary: misses")
+    return lines
+
+
 def _launches(entries: dict[str, Any]) -> Grid:
     """What a launcher would have been right in, and what was asked of it."""
-    one = next(iter(entries.values()))
+    one = max(entries.values(), key=lambda entry: entry["pooled"]["n"])
     parts = {part: title for part, title in PARTS.items() if one[part] is not None}
     rows = _scores({name: entry["pooled"] for name, entry in entries.items()}, HITS)
     for part in parts:
@@ -82,12 +95,16 @@ def _scores(rows: dict[str, dict[str, float]], metrics: Sequence[str] = NAMES) -
 def by_user(result: dict[str, Any], metric: str = "HR@1") -> Grid:
     """One metric, a row a user, a column a predictor."""
     entries = result["predictors"]
-    users: dict[str, Any] = next(iter(entries.values()))["users"]
+    users: dict[str, Any] = max((entry["users"] for entry in entries.values()), key=len)
     rows = [
-        (user, *(f"{entry['users'][user][metric]:.2f}" for entry in entries.values()), f"{row['n']:,}")
+        (user, *(_of(entry["users"].get(user), metric) for entry in entries.values()), f"{row['n']:,}")
         for user, row in users.items()
     ]
     return Grid(f"{metric} by user", ("user", *entries, "n"), rows)
+
+
+def _of(row: dict[str, float] | None, metric: str) -> str:
+    return f"{row[metric]:.2f}" if row else "-"
 
 
 SCOPES = {

@@ -26,12 +26,14 @@ def train(
     read: Reader,
     out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
     preset: Annotated[
-        Literal["shipped", "launch", "paper", "pure", "small", "tiny"] | None,
+        str | None,
         typer.Option(
             help="Where the settings come from (small). shipped: the model that ships; launch: its launch head, "
             "for a model given with --start; paper: the paper's; pure: its idea, made to learn on a "
             "small machine; small: a quick try of it; tiny: for tests, takes "
-            "seconds and learns nothing worth using."
+            "seconds and learns nothing worth using. Rivals, with a fixed vocabulary: neusa, cosem, maple, "
+            "appusage2vec, tgt, and each with -full at its full size.",
+            metavar="NAME",
         ),
     ] = None,
     without: Annotated[str | None, typer.Option(metavar="PART", help=f"Leave one out: {', '.join(WITHOUT)}.")] = None,
@@ -107,7 +109,7 @@ def rival(
     Example: `stap rival --data phones.parquet --fold 1/5 --out gbdt.txt`, then
     `stap evaluate others.parquet --predictors blend,gbdt --ranker gbdt.txt`
     """
-    trees = load("stap.train.rival")
+    trees = load("stap.train.trees")
     people = read.people(data)
     training, _ = hold_out(people, fold or "", seed, usage.names(always) or [])
     seen = _view(view, people, read)

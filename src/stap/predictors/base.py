@@ -54,6 +54,14 @@ class Trained(Protocol):
 
 
 @runtime_checkable
+class KnowsApps(Protocol):
+    """A maker whose predictors rank apps of a fixed vocabulary alone: any other answer is a miss."""
+
+    @property
+    def apps(self) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
 class TakesNotices(Protocol):
     """A predictor that knows what to make of notifications; they come in the order of time, between the events."""
 

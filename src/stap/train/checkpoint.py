@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 
 from stap.errors import BadInput
 from stap.model import weights
-from stap.model.transformer import Transformer
+from stap.train.optimisers import Model
 
 MEMORY = {"AdamW": ("exp_avg", "exp_avg_sq"), "Muon": ("momentum_buffer",)}  # a tensor each for every weight it moves
 AVERAGE = "average"
@@ -55,7 +55,7 @@ class Progress:
 
 
 def save(
-    path: Path, model: Transformer, optimisers: Sequence[Optimizer], progress: Progress, average: Mapping[str, Tensor]
+    path: Path, model: Model, optimisers: Sequence[Optimizer], progress: Progress, average: Mapping[str, Tensor]
 ) -> None:
     """`average`: the mean of the weights over the last steps; empty where a run keeps none."""
     progress_text = json.dumps(asdict(progress))
@@ -63,13 +63,11 @@ def save(
     weights.write(_tensors(model, optimisers, average), metadata, path)
 
 
-def load(
-    path: Path, model: Transformer, optimisers: Sequence[Optimizer], data: str, average: dict[str, Tensor]
-) -> Progress:
+def load(path: Path, model: Model, optimisers: Sequence[Optimizer], data: str, average: dict[str, Tensor]) -> Progress:
     """Put everything back in place, after checking that it belongs to this model and this data."""
     where = str(path)
     header = weights.read_header(path)
-    if header.metadata.get("format") != weights.CHECKPOINT or header.config(where) != model.config:
+    if header.metadata.get("format") != weights.CHECKPOINT or header.metadata.get("config") != model.config.to_json():
         raise BadInput(where, "not a checkpoint of this run", _REMEDY)
     expected = _tensors(model, optimisers, average)
     weights.check(header, {name: tuple(tensor.shape) for name, tensor in expected.items()}, where)
@@ -81,7 +79,7 @@ def load(
     if progress.data != data:
         raise BadInput(where, "the run was started on other data", f"give the same logs, or {_REMEDY}")
     tensors = {name: torch.from_numpy(array) for name, array in weights.stored(path).items()}
-    model.load_state_dict({name: tensors[name] for name in model.config.tensors()})
+    model.load_state_dict({name: tensors[name] for name in model.state_dict()})
     average.update({name: tensors[f"{AVERAGE}.{name}"].to(mean.device) for name, mean in average.items()})
     if progress.steps:
         for name, parameter, optimiser in _moved(model, optimisers):
@@ -93,7 +91,7 @@ def load(
     return progress
 
 
-def _tensors(model: Transformer, optimisers: Sequence[Optimizer], average: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _tensors(model: Model, optimisers: Sequence[Optimizer], average: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """All that a checkpoint holds; what an optimiser does not remember yet is 0."""
     tensors: dict[str, Tensor] = dict(model.state_dict())
     tensors |= {f"{AVERAGE}.{name}": tensor for name, tensor in average.items()}
@@ -103,7 +101,7 @@ def _tensors(model: Transformer, optimisers: Sequence[Optimizer], average: Mappi
     return tensors
 
 
-def _moved(model: Transformer, optimisers: Sequence[Optimizer]) -> Iterator[tuple[str, Parameter, Optimizer]]:
+def _moved(model: Model, optimisers: Sequence[Optimizer]) -> Iterator[tuple[str, Parameter, Optimizer]]:
     """Every weight with the optimiser that moves it."""
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     for optimiser in optimisers:

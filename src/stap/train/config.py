@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 from stap.errors import BadInput
 from stap.files import read_bytes, replacing
 from stap.model.config import ModelConfig
+from stap.rivals.config import Sizes, sizes_of
 
 LARGEST = 1 << 20  # bytes of a file
+VALIDATED = ("paper", "rival")  # tasks in which validation picks the best weights
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class TrainConfig:
 
     model: ModelConfig = field(default_factory=ModelConfig)
     population: Mix = field(default_factory=Mix)
-    task: str = "paper"  # or "shipped", "pure"
+    rival: Sizes = field(default_factory=Sizes)  # of the rivals' task alone
+    task: str = "paper"  # or "shipped", "pure", "rival"
     seed: int = 0  # of the split, the initial weights, people, the order of windows, and phi
     fold: str = ""  # "2/5": the second fifth of the users is held out for testing
     always: tuple[str, ...] = ()  # users that train in every fold
@@ -101,12 +104,16 @@ class TrainConfig:
             raise _bad(f"split is {list(self.split)}, not 2 or 3 numbers above 0: training, validation, testing")
         if self.fold and len(self.split) == 3:
             raise _bad("a fold is held out already: split says training and validation only")
-        if self.task != "paper" and len(self.split) == 3:
+        if self.task not in VALIDATED and len(self.split) == 3:
             raise _bad(f"the {self.task} task has nobody validate: hold people out with a fold, not a split of three")
         if self.task != "shipped" and self.model.evidence:
             raise _bad("model.evidence is the shipped task's; elsewhere it has to be 0")
-        if self.task == "paper" and self.average:
-            raise _bad("average is the shipped and the pure task's; in the paper's it has to be 0")
+        if self.task in VALIDATED and self.average:
+            raise _bad(f"average is the shipped and the pure task's; in the {self.task} task it has to be 0")
+        if self.task == "rival" and self.model.context != 2 * self.rival.recent:
+            raise _bad(
+                f"model.context has to be {2 * self.rival.recent}: the {self.rival.recent} usages of rival.recent"
+            )
         for phase in self.curriculum:
             if not isinstance(phase, tuple) or [type(part) for part in phase] != [int, int]:
                 raise _bad(f"curriculum phase {phase} is not [even context up to L, epochs]")
@@ -132,7 +139,7 @@ class TrainConfig:
 
 Settings = TypeVar("Settings", TrainConfig, Mix)
 CHOICES = {
-    "task": ("paper", "shipped", "pure"),
+    "task": ("paper", "shipped", "pure", "rival"),
     "decay": ("none", "cosine", "cosine after warm-up", "at the end"),
     "precision": ("auto", "fp32", "bf16"),
     "compile": ("auto", "on", "off"),
@@ -175,6 +182,8 @@ def changed(base: Settings, values: Mapping[str, Any], where: str) -> Settings:
                 raise BadInput(where, error.why, "mend that setting") from None
         elif name == "population" and isinstance(value, dict):
             value = changed(getattr(base, name), value, where)
+        elif name == "rival" and isinstance(value, dict):
+            value = sizes_of(asdict(getattr(base, name)) | value, where)
         elif kinds[name] is tuple:
             value = _tuples(value)
         elif kinds[name] is float and type(value) is int:
@@ -196,7 +205,7 @@ def _tuples(value: Any) -> Any:
 def write(config: TrainConfig, path: Path) -> None:
     """Text that `read` turns back into the same config."""
     values = asdict(config)
-    tables = {name: values.pop(name) for name in ("model", "population")}
+    tables = {name: values.pop(name) for name in ("model", "population", "rival")}
     lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
     for title, table in tables.items():
         lines += ["", f"[{title}]", *(f"{name} = {json.dumps(value)}" for name, value in table.items())]

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from torch.optim import AdamW, Optimizer
 
 from stap.model.transformer import Transformer
+from stap.rivals.base import Rival
 from stap.train.config import TrainConfig
 from stap.train.muon import Muon
 
+Model = Transformer | Rival  # what can be trained
 BETWEEN = (
     *("attention.qkv", "attention.out", "feedforward.gate_up", "feedforward.down"),
     *(f"{head}.{part}" for head in ("evidence", "launch") for part in ("statistics", "state", "hidden")),
@@ -21,7 +23,7 @@ BETWEEN = (
 )
 
 
-def build(model: Transformer, settings: TrainConfig) -> list[Optimizer]:
+def build(model: Model, settings: TrainConfig) -> list[Optimizer]:
     named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     matrices = [named[name] for name in named if settings.muon and name.removesuffix(".weight").endswith(BETWEEN)]
     moved = set(map(id, matrices))

@@ -9,6 +9,7 @@ from typing import Any
 
 from stap.errors import BadInput, short
 from stap.model.config import ModelConfig
+from stap.rivals.config import Sizes
 from stap.train import config
 from stap.train.config import Mix, TrainConfig
 
@@ -95,6 +96,37 @@ PRESETS["launch"] = replace(
     population=Mix(steps=700, prior_steps=0, prior_share=0.0, instants=0.15),
 )
 
+
+def _rival(sizes: Sizes, rate: float, batch: int = 512) -> TrainConfig:
+    tokens = 2 * sizes.recent * batch
+    return TrainConfig(
+        task="rival",
+        model=ModelConfig(context=2 * sizes.recent),
+        rival=sizes,
+        epochs=30,
+        patience=3,
+        tokens_per_batch=tokens,
+        tokens_at_once=tokens,
+        learning_rate=rate,
+        clip=1.0,
+        precision="fp32",
+    )
+
+
+# Rivals at a size for two cores, and as large as they are published or assumed to be (their modules say which).
+PRESETS |= {
+    "neusa": _rival(Sizes("neusa", 9, 48, 96), 2e-3),
+    "cosem": _rival(Sizes("cosem", 15, 48, 96), 2e-3),
+    "maple": _rival(Sizes("maple", 15, 48, 96, layers=1, dropout=0.1), 2e-3),
+    "appusage2vec": _rival(Sizes("appusage2vec", 4, 48, 96), 2e-3),
+    "tgt": _rival(Sizes("tgt", 5, 48, 96, layers=2, dropout=0.1), 2e-3),
+    "neusa-full": _rival(Sizes("neusa", 9, 100, 256), 1e-3),
+    "cosem-full": _rival(Sizes("cosem", 15, 64, 128), 1e-3),
+    "maple-full": _rival(Sizes("maple", 15, 256, 1024, layers=4, categories=30, dropout=0.1), 3e-4),
+    "appusage2vec-full": _rival(Sizes("appusage2vec", 4, 64, 128), 1e-3),
+    "tgt-full": _rival(Sizes("tgt", 5, 128, 512, layers=4, dropout=0.1), 1e-3),
+}
+
 # What it takes to leave each part out.
 WITHOUT: dict[str, dict[str, Any]] = {
     "evidence": {"model": {"candidate_heads": 0, "evidence": 0}},
@@ -141,7 +173,7 @@ def without(settings: TrainConfig, part: str) -> TrainConfig:
 def _less(settings: TrainConfig, part: str) -> TrainConfig:
     """The same settings where they have no such part."""
     less = WITHOUT.get(part, {})
-    if "population" in less and settings.task == "paper":
+    if "population" in less and settings.task in config.VALIDATED:
         return settings
     return config.changed(settings, less, "--without")
 
@@ -167,7 +199,7 @@ def choose(name: str, file: Path | None, part: str | None, given: Mapping[str, A
     if file is not None:
         chosen = config.read(file, chosen)
     chosen = said(chosen, given)
-    for option in ("split", "epochs") if chosen.task != "paper" else ():
+    for option in ("split", "epochs") if chosen.task not in config.VALIDATED else ():
         if given.get(option) is not None:
             remedy = "leave it out; --fold holds people out, population.steps in --config says how long"
             raise BadInput(f"--{option}", f"the {chosen.task} task does not take it", remedy)

@@ -17,8 +17,6 @@ from typing import Any, Literal
 from stap.errors import BadInput
 from stap.events import Corpus
 from stap.files import clear_drafts, replacing
-from stap.model import weights
-from stap.model.transformer import Transformer
 from stap.train import checkpoint, config, journal, optimisers, parallel, shelf, tasks
 from stap.train.checkpoint import Progress
 from stap.train.config import TrainConfig
@@ -30,7 +28,7 @@ from stap.train.step import Trainer
 from stap.train.tasks.base import Epoch, Task
 
 Begin = Literal["new", "resume", "either"]
-Watch = Callable[[Transformer], dict[str, float]]
+Watch = Callable[[Any], dict[str, float]]
 Read = Callable[[], tuple[Corpus, Corpus | None]]  # people and their view, read by one process
 CONFIG, USERS, JOURNAL, LAST = "config.toml", "users.json", "log.jsonl", "last.safetensors"
 LAUNCH = ".launch"  # in the run's folder: which torchrun made it
@@ -43,7 +41,7 @@ class Run:
 
     folder: Path
     settings: TrainConfig
-    task: Task
+    task: Task[Any]
     trainer: Trainer
     world: World
     progress: Progress
@@ -152,7 +150,7 @@ def _goes_on(folder: Path, here: World) -> bool:
     return restarts() > 0 and (not here.writes or (mark.exists() and mark.read_text() == launch()))
 
 
-def _make_folder(folder: Path, settings: TrainConfig, task: Task) -> None:
+def _make_folder(folder: Path, settings: TrainConfig, task: Task[Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -222,7 +220,7 @@ def _finish_epoch(run: Run, epoch: Epoch, show: Board) -> None:
     if run.world.writes:
         journal.append(run.folder / JOURNAL, line)
         if better:
-            weights.save(model, run.folder / run.task.result)
+            run.task.save(model, run.folder / run.task.result)
         _save(run)
         if time.monotonic() - run.drawn > _FIGURE_SECONDS:
             _draw(run)
@@ -248,7 +246,7 @@ def _finish(run: Run) -> None:
         if run.trainer.average:
             model.load_state_dict(run.trainer.average, strict=False)  # (the rest has not moved)
         run.task.finish(model)
-        weights.save(model, run.folder / run.task.result)
+        run.task.save(model, run.folder / run.task.result)
 
 
 def _out_of_patience(run: Run) -> bool:

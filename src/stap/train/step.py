@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from stap.model.transformer import Transformer
 from stap.train import optimisers
 from stap.train.config import TrainConfig
+from stap.train.optimisers import Model
 from stap.train.parallel import Forward, Replicas, World, unsynchronised
 from stap.train.tasks.base import Epoch
 from stap.windows import pieces
@@ -25,7 +25,7 @@ class Trainer:
 
     settings: TrainConfig
     world: World
-    model: Transformer
+    model: Model
     replicas: Replicas
     moving: Sequence[Optimizer]
     average: dict[str, Tensor]  # of the weights; empty where none is kept

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -111,8 +111,11 @@ def started(settings: TrainConfig) -> Transformer | None:
     return model
 
 
-class Task(ABC):
-    """One kind of training on given people."""
+M = TypeVar("M", bound=nn.Module)
+
+
+class Task(ABC, Generic[M]):
+    """One kind of training of one kind of model on given people."""
 
     sums: ClassVar[tuple[str, ...]]  # what the objective sums up, the loss first
     result: ClassVar[str]  # the model's file in the run's folder
@@ -121,11 +124,11 @@ class Task(ABC):
     steps: int  # in all
 
     @abstractmethod
-    def build(self) -> Transformer:
+    def build(self) -> M:
         """A model to begin with."""
 
     @abstractmethod
-    def objective(self, model: Transformer) -> nn.Module:
+    def objective(self, model: M) -> nn.Module:
         """The model as training calls it: an epoch's tensors in, `sums` over their labels out."""
 
     @abstractmethod
@@ -136,9 +139,20 @@ class Task(ABC):
         """What the log says of an epoch: the sums as means."""
         return {"loss": sums["loss"] / labels}
 
-    def validate(self, model: Transformer, world: World) -> dict[str, float]:
+    def validate(self, model: M, world: World) -> dict[str, float]:
         """Loss and metrics on people who do not train; empty where nobody validates."""
         return {}
 
-    def finish(self, model: Transformer) -> None:  # noqa: B027 - a hook, not a duty
+    def finish(self, model: M) -> None:
         """The last touch before a model is written."""
+
+    @abstractmethod
+    def save(self, model: M, path: Path) -> None:
+        """Write the model beside and rename."""
+
+
+class OfTransformer(Task[Transformer]):
+    """A task whose model is the Transformer."""
+
+    def save(self, model: Transformer, path: Path) -> None:
+        weights.save(model, path)

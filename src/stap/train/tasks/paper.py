@@ -23,7 +23,7 @@ from stap.phi import draw, invert
 from stap.train.config import TrainConfig
 from stap.train.parallel import World
 from stap.train.people import People, split
-from stap.train.tasks.base import Epoch, Task, fresh, started
+from stap.train.tasks.base import Epoch, OfTransformer, fresh, started
 from stap.windows import cut, encode, trimmed
 
 
@@ -59,7 +59,7 @@ class Objective(nn.Module):
         return torch.cat([summed_loss(logits, label)[None], summed_gains(logits, label, candidates)])
 
 
-class Paper(Task):
+class Paper(OfTransformer):
     sums = ("loss", *GAINED)
     result = "best.safetensors"
     chooses = True

@@ -21,7 +21,7 @@ from stap.phi import apply
 from stap.train.config import TrainConfig
 from stap.train.parallel import World
 from stap.train.people import People, apart
-from stap.train.tasks.base import Task, fresh, started
+from stap.train.tasks.base import OfTransformer, fresh, started
 from stap.train.tasks.paper import validate
 from stap.train.tasks.population import Member, Population
 from stap.train.tasks.rounds import Round
@@ -73,7 +73,7 @@ class Objective(nn.Module):
         return torch.stack([(self.teaching * soft + (1.0 - taught) * own).sum(), own.sum()])
 
 
-class Pure(Task):
+class Pure(OfTransformer):
     sums = ("loss", "label_loss")
     result = "model.safetensors"
 

@@ -22,7 +22,7 @@ from stap.model.transformer import Transformer
 from stap.phi import apply
 from stap.train.config import TrainConfig
 from stap.train.people import People, apart
-from stap.train.tasks.base import Task, fresh, started
+from stap.train.tasks.base import OfTransformer, fresh, started
 from stap.train.tasks.population import Population
 from stap.train.tasks.rounds import Round
 from stap.train.tasks.tables import SKIPPED, Table, join, tabulate
@@ -115,7 +115,7 @@ class Objective(nn.Module):
         )
 
 
-class Shipped(Task):
+class Shipped(OfTransformer):
     sums = ("loss", "blend", "known")  # the blend's loss over the labels that it knows
     result = "model.safetensors"
 

@@ -1,4 +1,4 @@
-"""Train the rival: LightGBM on the same evidence, the same context and the same people as the model.
+"""Train gbdt's trees: LightGBM on the same evidence, the same context and the same people as the model.
 
 A row is a candidate at a position, its label whether it came next. Positions whose answer is no candidate say nothing
 of the order among candidates and are left out, as is what a heavy user has beyond POSITIONS: people shall count alike.
