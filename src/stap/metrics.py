@@ -1,9 +1,12 @@
-"""HR@k and MRR@k in percent, from ranks; ties count against the predictor; intervals by bootstrap over users.
+"""HR@k and MRR@k in percent, from ranks; ties count against the predictor; bootstrap over users: intervals, winners.
 
 And how far probabilities are to be believed.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,13 +91,48 @@ def intervals_of(counts: Longs, draws: int = 2000, seed: int = 0) -> dict[str, t
     counts = counts[counts.any(axis=1)]
     if len(counts) < 2:
         return {}
-    rng, shares = np.random.default_rng(seed), np.full(len(counts), 1 / len(counts))
-    pooled, most = [], max(1, DRAWN // len(counts))
-    for done in range(0, draws, most):
-        times = rng.multinomial(len(counts), shares, size=min(most, draws - done))  # (draws, users)
-        pooled.append(percent(times @ counts))
-    low, high = np.percentile(np.concatenate(pooled), [2.5, 97.5], axis=0)
+    pooled = np.concatenate([percent(times @ counts) for times in _draws(len(counts), draws, seed)])
+    low, high = np.percentile(pooled, [2.5, 97.5], axis=0)
     return dict(zip(NAMES, zip(low.tolist(), high.tolist(), strict=True), strict=True))
+
+
+def _draws(users: int, draws: int, seed: int) -> Iterator[Longs]:
+    """(draws, users) how often each is drawn, in parts; the same for the same number of users."""
+    rng, most = np.random.default_rng(seed), max(1, DRAWN // users)
+    for done in range(0, draws, most):
+        yield rng.multinomial(users, np.full(users, 1 / users), size=min(most, draws - done))
+
+
+class Difference(NamedTuple):
+    """Points by which one predictor is ahead of another, and the 95 % interval had other people been sampled."""
+
+    points: float
+    low: float
+    high: float
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the test calls a winner."""
+        return self.low > 0 or self.high < 0
+
+
+def paired(first: Longs, second: Longs, draws: int = 2000, seed: int = 0) -> dict[str, Difference]:
+    """Bootstrap over users: both tallies (users, DEEPEST + 1) are of the same people, who are drawn together.
+
+    Empty for fewer than two users.
+    """
+    if first.shape != second.shape or (first.sum(axis=1) != second.sum(axis=1)).any():
+        raise ValueError("both have to be asked at the same positions")
+    scored = first.any(axis=1)
+    first, second = first[scored], second[scored]
+    if len(first) < 2:
+        return {}
+    parts = _draws(len(first), draws, seed)
+    drawn = np.concatenate([percent(times @ first) - percent(times @ second) for times in parts])
+    low, high = np.percentile(drawn, [2.5, 97.5], axis=0)
+    points = percent(first.sum(axis=0)) - percent(second.sum(axis=0))
+    rows = zip(points.tolist(), low.tolist(), high.tolist(), strict=True)
+    return {name: Difference(*row) for name, row in zip(NAMES, rows, strict=True)}
 
 
 def calibration_error(probability: Floats, came: Bools) -> float:

@@ -193,6 +193,16 @@ def deployment(lab: Lab, model: Model = None) -> None:
     lab.carry_out(load("stap.studies.deployment").Deployment(lab.scale, people, model_file(model)))
 
 
+@study.command("rivals")
+@about_people
+def rivals(lab: Lab) -> None:
+    """Models that know apps by name beside everybody else, on people of the same data set whom nobody trained on.
+
+    Example: `stap study rivals --log ubiqlog=everybody.parquet --out results/rivals`
+    """
+    lab.carry_out(load("stap.studies.rivals").RivalTable(lab.scale, lab.people("rivals")))
+
+
 @study.command("all")
 @about_people
 def everything(lab: Lab, synthetic: Synthetic = 0, model: Model = None) -> None:

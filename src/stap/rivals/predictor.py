@@ -126,8 +126,10 @@ class RivalPredictor:
         now = self._now if at is None or at.whenever else at.minutes
         score = self._maker.scores(self._scene(now))[0].astype(np.float64)
         best = [place for place in np.argsort(-score, kind="stable").tolist() if np.isfinite(score[place])]
-        weight = np.exp(score - score.max(initial=-np.inf, where=np.isfinite(score)))
-        share = weight / max(weight.sum(), 1e-300)
+        if not best:
+            return []
+        weight = np.exp(score - score[best[0]])
+        share = weight / weight.sum()
         return [(self._maker.apps[place], float(share[place])) for place in best[:k]]
 
     def _scene(self, now: float) -> Scene:
