@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stap.metrics import MISS, intervals, rank_of_label, summary
+from stap.metrics import MISS, intervals, paired, rank_of_label, summary
 
 
 def test_ranks_to_percent() -> None:
@@ -45,3 +45,24 @@ def test_an_interval_covers_as_often_as_it_says() -> None:
         low, high = intervals(rank, np.repeat(np.arange(30), 200), draws=400, seed=experiment)["HR@1"]
         held += low <= 50 <= high
     assert held >= 51
+
+
+def test_a_paired_difference_is_told_apart_only_where_people_agree() -> None:
+    """By hand: 10 of 20 against 6 of 20 are 20 points; with one user ahead and one behind the interval holds 0."""
+    first = np.array([[6, 0, 0, 0, 0, 4], [4, 0, 0, 0, 0, 6]])
+    second = np.array([[4, 0, 0, 0, 0, 6], [2, 0, 0, 0, 0, 8]])
+    ahead = paired(first, second)["HR@1"]
+    assert ahead.points == pytest.approx(20.0)
+    assert (ahead.low, ahead.high) == pytest.approx((20.0, 20.0))  # whoever is drawn, it is 2 of 10 more
+    assert ahead.told_apart
+    mixed = paired(first, first[::-1])["HR@1"]
+    assert mixed.points == pytest.approx(0.0)
+    assert (mixed.low, mixed.high) == pytest.approx((-20.0, 20.0))
+    assert not mixed.told_apart
+
+
+def test_a_paired_difference_needs_two_people_and_the_same_positions() -> None:
+    one = np.array([[1, 0, 0, 0, 0, 1]])
+    assert paired(one, one) == {}
+    with pytest.raises(ValueError, match="same positions"):
+        paired(one, 2 * one)

@@ -203,6 +203,16 @@ def rivals(lab: Lab) -> None:
     lab.carry_out(load("stap.studies.rivals").RivalTable(lab.scale, lab.people("rivals")))
 
 
+@study.command("newcomers")
+@about_people
+def newcomers(lab: Lab) -> None:
+    """What a fixed vocabulary costs while new apps and new people come, on the first people given.
+
+    Example: `stap study newcomers --log ubiqlog=everybody.parquet --out results/newcomers`
+    """
+    lab.carry_out(load("stap.studies.newcomers").Newcomers(lab.scale, lab.people("newcomers")[:1]))
+
+
 @study.command("all")
 @about_people
 def everything(lab: Lab, synthetic: Synthetic = 0, model: Model = None) -> None:

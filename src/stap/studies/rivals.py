@@ -8,7 +8,7 @@ was stopped has whole seeds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -59,7 +59,7 @@ class RivalTable(Trains):
         jobs = [Job(f"{number}-{name}", untrained, (people, name, None, usages, terms)) for name in SIMPLE]
         for seed in self.seeds:
             for name in TRAINED:
-                work = {"gbdt": grow, "stap": learn_ours}.get(name, learn)
+                work: Callable[..., Found] = {"gbdt": grow, "stap": learn_ours}.get(name, learn)
                 settings = self._settings(name, seed)
                 size: tuple[Any, ...] = (TREES[self.scale],) if name == "gbdt" else ()
                 key = self._key(number, name, seed)

@@ -177,7 +177,7 @@ def difference(first: Mapping[int, Users], second: Mapping[int, Users]) -> dict[
     users = sorted(set(one) & set(other))
     if not users:
         return {}
-    return paired(*(np.stack([part[user] for user in users]) for part in (one, other)))
+    return paired(np.stack([one[user] for user in users]), np.stack([other[user] for user in users]))
 
 
 def _differences(rows: Mapping[str, Mapping[int, Users]]) -> dict[str, dict[str, Difference]]:
