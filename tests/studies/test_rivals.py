@@ -22,7 +22,7 @@ PEOPLE = NamedPeople("made", (), 10, (60, 70))
 
 def log(*codes: int) -> Usages:
     """A usage a day, of one minute."""
-    start = 1440.0 * np.arange(len(codes))
+    start = np.arange(0.0, 1440.0 * len(codes), 1440.0)
     return Usages(np.array(codes, np.int32), start, start + 1.0)
 
 
@@ -49,7 +49,7 @@ def test_answers_are_told_apart_by_how_often_the_app_was_opened() -> None:
     """x y x y x: answers y (its 1st), x (2nd), y (2nd), x (3rd); the first is before the day."""
     answers = Answers(Corpus.of([("a", ("x", "y"), log(0, 1, 0, 1, 0))]), 2 * 1440.0)
     assert answers.times.tolist() == [0, 1, 1, 2]
-    found = told(answers, np.array([MISS, 1, 1, 2]))
+    found = told(answers, np.array([MISS, 1, 1, 2], np.int32))
     assert found["all"] == [2, 1, 0, 0, 0, 0]
     assert found["launches"]["1st"] == [0] * 6
     assert found["launches"]["2nd and 3rd"] == [2, 1, 0, 0, 0, 0]

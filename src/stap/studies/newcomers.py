@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from stap.describe.canvas import drawing, plain
-from stap.evaluate import stream
-from stap.events import DAY, Bools, Corpus, Floats, Longs, clock
+from stap.evaluate import Ranks, stream
+from stap.events import DAY, Bools, Corpus, Floats, Ints, Longs, clock
 from stap.metrics import percent, tally
 from stap.registry import maker
 from stap.rivals.config import KINDS
@@ -153,12 +153,11 @@ def learn(folder: Path, people: NamedPeople, settings: TrainConfig, usages: int 
     return found | {"outside": _shares(answers, app, person)}
 
 
-def _closes(ranks: Any) -> Longs:
-    rank: Longs = ranks.rank[~ranks.opened]
-    return rank
+def _closes(ranks: Ranks) -> Ints:
+    return ranks.rank[~ranks.opened]
 
 
-def told(answers: Answers, rank: Longs) -> Found:
+def told(answers: Answers, rank: Ints) -> Found:
     """The tallies of kinds of answers."""
     scored, times, months = answers.scored, answers.times, answers.months
     kinds = {name: (low <= times) & (times <= high) for name, (low, high) in LAUNCHES.items()}

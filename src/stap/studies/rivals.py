@@ -59,7 +59,7 @@ class RivalTable(Trains):
         jobs = [Job(f"{number}-{name}", untrained, (people, name, None, usages, terms)) for name in SIMPLE]
         for seed in self.seeds:
             for name in TRAINED:
-                work: Callable[..., Found] = {"gbdt": grow, "stap": learn_ours}.get(name, learn)
+                work = WORK.get(name, learn)
                 settings = self._settings(name, seed)
                 size: tuple[Any, ...] = (TREES[self.scale],) if name == "gbdt" else ()
                 key = self._key(number, name, seed)
@@ -217,3 +217,6 @@ def asked(corpus: Corpus, make: Maker, told: bool) -> dict[str, list[int]]:
                 ranks.append(others.index(label) + 1 if label in others else MISS)
         found[name] = tally(np.array(ranks, np.int32)).tolist()
     return found
+
+
+WORK: dict[str, Callable[..., Found]] = {"gbdt": grow, "stap": learn_ours}
