@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stap.frames import compare
     from stap.predictor import Predictor
+    from stap.serve.client import Client
 
 __version__ = "0.1.0"
-__all__ = ["Predictor", "__version__", "compare"]
+__all__ = ["Client", "Predictor", "__version__", "compare"]
 
 _FROM = {
+    "Client": "stap.serve.client",
     "Predictor": "stap.predictor",
     "compare": "stap.frames",
 }  # with the engine and its tables: imported when asked for
