@@ -28,7 +28,16 @@ class Recipe:
         model = replace(base.model, context=context or base.model.context)
         first = max(1, epochs // 4)
         shorter = tuple((length, first) for length, _ in base.curriculum if length < model.context)
-        return replace(base, seed=seed, model=model, curriculum=shorter, epochs=epochs, validate_every=first)
+        tokens = max(base.tokens_per_batch, model.context)
+        return replace(
+            base,
+            seed=seed,
+            model=model,
+            curriculum=shorter,
+            epochs=epochs,
+            validate_every=first,
+            tokens_per_batch=tokens,
+        )
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ RECIPES: dict[Scale, tuple[TrainConfig, int, int | None]] = {
             tokens_per_batch=2_048,
             muon=2.0,
         ),
-        700_000,
+        300_000,
         None,
     ),
     "toy": (
