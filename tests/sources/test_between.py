@@ -122,6 +122,13 @@ class TestActivityWatch:
         read = self.read(tmp_path, windows, [("10:01:00", 10)])
         assert spans(read) == ["Editor 10:00:00 10:01:00", "Editor 10:01:10 10:03:20"]
 
+    @pytest.mark.parametrize("away", [539, 540, 541])
+    def test_a_window_ends_where_its_last_absence_begins_also_if_both_end_at_once(
+        self, tmp_path: Path, away: int
+    ) -> None:
+        read = self.read(tmp_path, [("10:00:00", 600, "Editor")], [("10:01:00", away)])
+        assert spans(read) == ["Editor 10:00:00 10:01:00", *(["Editor 10:09:59 10:10:00"] if away < 540 else [])]
+
     def test_a_window_over_which_another_opened_stays_whole(self, tmp_path: Path) -> None:
         """Else the piece after the absence would come back over the other."""
         read = self.read(tmp_path, [("10:00:00", 600, "Editor"), ("10:01:30", 300, "Mail")], [("10:01:00", 60)])

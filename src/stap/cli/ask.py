@@ -103,7 +103,8 @@ def evaluate_(
             people = f"{len(scored.left_out):,} of {scored.users:,} users"
             terminal.note(f"note: {people} left out: they have more than V = {terms.vocabulary} apps")
         result = scored.result(protocol, terms)
-    terminal.out.print(tables.evaluation(result))
+    table = tables.evaluation(result)
+    terminal.out.print(table)
     for note in tables.outside(result):
         terminal.note(note)
     if by_user:
@@ -112,7 +113,8 @@ def evaluate_(
         "model": named(model_file(model)) if "stap" in names or model else None,
         "ranker": named(ranker) if ranker and "gbdt" in names else None,
     }
-    write_json({"version": __version__, "logs": logs, "users": read.users, **files, "seed": seed, **result}, json)
+    whence = {"version": __version__, "logs": logs, "users": read.users, **files, "seed": seed}
+    write_json(whence | result, json, "evaluate", table)
 
 
 @reads_logs

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 
 from stap import __version__, registry, terminal
 from stap.cli import tables
@@ -34,7 +35,7 @@ from stap.studies import numbers as by_numbers
 from stap.studies import people as by_people
 from stap.weights import model_file
 
-BENCHES = ("import", "windows", "stream", "fleet", "training", "muon", "latency", "shipped", "serve")
+BENCHES = ("import", "windows", "stream", "fleet", "training", "muon", "latency", "shipped", "serve", "page")
 
 Trained = Annotated[
     list[str] | None, typer.Option("--data", metavar="LOG", help="What the runs were trained on; may be repeated.")
@@ -58,7 +59,7 @@ def bench(
         raise BadInput("stap bench", f"no benchmark {name!r}", f"choose one of {', '.join(BENCHES)}")
     module = load(f"stap.bench.{name}s" if name == "import" else f"stap.bench.{name}")
     terminal.note("measuring, without a bar: it would disturb, as other work on this machine does")
-    write_json(module.run(), json)
+    write_json(module.run(), json, f"bench {name}")
 
 
 @study.command("people")
@@ -83,11 +84,13 @@ def people(
     """
     groups = _groups("people", read.people, data, runs, zero_shot, model, ranker)
     results = {title: by_people.run(members, anew, jobs) for title, members in groups.items()}
+    shown: list[RenderableType] = []
     for title, figures in results.items():
-        terminal.out.print(tables.people(title, figures))
+        shown.append(tables.people(title, figures))
         if anew:
-            terminal.out.print(tables.anew(f"{title}, anew every {anew} usages", figures["anew"]))
-    write_json(results, json)
+            shown.append(tables.anew(f"{title}, anew every {anew} usages", figures["anew"]))
+    terminal.out.print(*shown, sep="\n")
+    write_json(results, json, "people", *shown)
 
 
 def _groups(
@@ -145,14 +148,14 @@ def launch(
     }
     names = predictors.split(",") if predictors else registry.USUAL["launch"]
     results = {title: by_launch.run(members, names, jobs) for title, members in groups.items()}
-    for title, figures in results.items():
-        terminal.out.print(tables.launches(title, figures))
+    shown = [tables.launches(title, figures) for title, figures in results.items()]
+    terminal.out.print(*shown, sep="\n")
     if figure is not None:
         curves = {f"{title}, {row['users']} users": row["again"] for title, row in results.items()}
         with terminal.progress("drawing"):
             launch_curve.draw(curves, figure)
         terminal.say(f"wrote {figure}")
-    write_json({"version": __version__, "logs": [*(data or []), *(zero_shot or [])], **results}, json)
+    write_json({"version": __version__, "logs": [*(data or []), *(zero_shot or [])], **results}, json, "launch", *shown)
 
 
 @study.command("loggers")
@@ -162,7 +165,7 @@ def loggers(logs: Logs, read: Reader, model: Model = None, json: Json = None) ->
 
     Example: `stap study loggers others.parquet`
     """
-    write_json(by_logger.run(read.people(logs), model), json)
+    write_json(by_logger.run(read.people(logs), model), json, "loggers")
 
 
 @study.command("numbers")
@@ -172,7 +175,7 @@ def numbers(logs: Logs, read: Reader, model: Model = None, json: Json = None) ->
 
     Example: `stap study numbers others.parquet --model model.safetensors`
     """
-    write_json(by_numbers.run(read.people(logs), model), json)
+    write_json(by_numbers.run(read.people(logs), model), json, "numbers")
 
 
 @study.command("many-apps")
@@ -181,4 +184,4 @@ def many_apps(json: Json = None) -> None:
 
     Example: `stap study many-apps`
     """
-    write_json(load("stap.studies.many_apps").run(), json)
+    write_json(load("stap.studies.many_apps").run(), json, "many-apps")

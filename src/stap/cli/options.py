@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import Signature, signature
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
+from rich.console import Group, RenderableType
 
 from stap import fleet, registry, sources, terminal, usage
 from stap.errors import extra
@@ -20,6 +21,8 @@ from stap.files import replacing
 from stap.fleet import Shard
 from stap.notices import Notice, notices
 from stap.predictors import CLASSICAL
+from stap.terminal import Grid
+from stap.verdict import provenance
 
 MOST_NOTES = 20  # about one log
 
@@ -159,9 +162,23 @@ def load(module: str) -> Any:
         return extra(module)
 
 
-def write_json(figures: dict[str, Any], path: Path | None) -> None:
-    """What was printed, for programs; nothing where nobody asked."""
+def write_json(figures: dict[str, Any], path: Path | None, study: str = "", *shown: RenderableType) -> None:
+    """What was printed, for programs; nothing where nobody asked. With a `study` it is a file for `stap report`."""
     if path is not None:
+        if study:
+            printed = [grid.data() for grid in _grids(shown)]
+            figures = {"provenance": {"study": study, **provenance()}, **figures} | (
+                {"tables": printed} if printed else {}
+            )
         with replacing(path) as draft:
             draft.write_text(json.dumps(figures, indent=1) + "\n")
         terminal.note(f"wrote {path}")
+
+
+def _grids(shown: Iterable[RenderableType]) -> Iterator[Grid]:
+    """The tables among what was printed, also those in a group."""
+    for each in shown:
+        if isinstance(each, Grid):
+            yield each
+        elif isinstance(each, Group):
+            yield from _grids(each.renderables)

@@ -15,6 +15,7 @@ from stap.report.svg import draw
 from stap.terminal import Grid
 
 NUMBER = re.compile(r"[-+−<]? ?[\d,]*\.?\d+([eE][-+]?\d+)?( ±.*| %|%)?")
+WORD = 8  # letters: what is no longer stands where a figure would
 SHORT = 24  # letters: what is longer are words, which wrap
 HALF = 66  # letters for which half of the page is wide enough
 NOTHING = "This file has neither tables nor a figure for a reader."
@@ -91,7 +92,7 @@ def _figures(grid: Grid, column: int) -> bool:
 
 def _cell(words: str, where: Source) -> Html:
     if not NUMBER.fullmatch(words):
-        return tag("td", words, class_="w" if len(words) > SHORT else "n" if len(words) < 4 else None)
+        return tag("td", words, class_="w" if len(words) > SHORT else "n" if len(words) <= WORD else None)
     return tag("td", tag("a", words, href=f"#{where.anchor}", tabindex="-1"), class_="n")
 
 

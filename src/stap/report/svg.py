@@ -196,11 +196,11 @@ def _points(each: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Point]:
 
 def _legend(series: list[Mapping[str, Any]]) -> Html:
     """A sample and a name of each that has one, once."""
-    items, seen = [], set()
+    named: dict[str, Mapping[str, Any]] = {}
     for each in series:
-        if each["label"] and not each["again"] and each["label"] not in seen:
-            seen.add(each["label"])
-            items.append(tag("li", _sample(each), each["label"]))
+        if each["label"] and not each["again"] and (each["label"] not in named or each.get("mark")):
+            named[each["label"]] = each  # of a line and its marks the marks, which tell more apart
+    items = [tag("li", _sample(each), label) for label, each in named.items()]
     return tag("ul", *items, class_="legend") if items else Html("")
 
 
@@ -215,7 +215,11 @@ def _sample(each: Mapping[str, Any]) -> Html:
         path = {"class_": f"series {name} {kind}", "style": style, "d": "M0 6L26 6"}
         shapes += [tag("path", **path, stroke_dasharray=_dash(each))] if line else []
         full = f"series {name} {'hollow' if each['hollow'] else 'full'}"
-        shapes += [tag("path", class_=full, style=style, d=_mark(each["mark"], 13, 6))] if each["mark"] else []
+        shapes += (
+            [tag("path", class_=full, style=style, d=_mark(each["mark"].replace(".", "o"), 13, 6))]
+            if each["mark"]
+            else []
+        )
     return tag("svg", *shapes, viewBox="0 0 26 12", width=26, height=12, aria_hidden="true")
 
 

@@ -13,11 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import platform
-import shlex
-import subprocess
-import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
@@ -27,11 +22,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from stap import __version__, terminal
+from stap import terminal
 from stap.errors import BadInput
 from stap.files import read_bytes, replacing
 from stap.jobs import Hands, each
 from stap.terminal import Grid, Tick
+from stap.verdict import provenance
 
 Scale = Literal["paper", "here", "toy"]
 Found = dict[str, Any]  # what a job found, as JSON has it
@@ -84,19 +80,15 @@ def carry_out(experiment: Experiment, folder: Path, processes: int = 1, cluster:
     with terminal.progress(experiment.name, len(jobs)) as tick:
         found = dict(_all(jobs, folder / "jobs", Hands(processes, cluster), tick))
     outcome = experiment.outcome({key: file["found"] for key, file in found.items()})
-    provenance = {
+    whence = {
         **about,
         "question": experiment.question,
-        "command": shlex.join(["stap", *sys.argv[1:]]),
-        "version": __version__,
-        "revision": _revision(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}",
-        "finished": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+        **provenance(),
         "seconds": round(sum(file["seconds"] for file in found.values()), 1),
         "seconds_now": round(time.time() - begun, 1),
         "jobs": len(jobs),
     }
-    result = {"provenance": provenance, **outcome.figures, **_shown(outcome)}
+    result = {"provenance": whence, **outcome.figures, **_shown(outcome)}
     _write(folder / "result.json", json.dumps(result, indent=1) + "\n")
     _write(folder / "result.md", "\n\n".join(map(markdown, outcome.tables)) + "\n")
     for kind in ("png", "svg"):
@@ -161,16 +153,6 @@ def file_hash(path: Path) -> str:
     """The beginning of its sha256: which file a result is about."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
-
-
-def _revision() -> str:
-    """Of the source that runs, where it is a git checkout."""
-    try:
-        asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip()
 
 
 def markdown(grid: Grid) -> str:

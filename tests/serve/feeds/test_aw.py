@@ -178,6 +178,38 @@ def test_the_zone_of_today_gives_the_hours_of_today_and_the_same_ids(watch: Stan
     assert {each.at.utcoffset() for each in server.events["me"].values()} == {timedelta(hours=1)}
 
 
+def test_a_laptop_that_travels_is_in_its_new_zone_without_a_restart(
+    watch: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, followed = Server(), ActivityWatch("me", marks())
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    watch.wrote(0, 60, "Editor")
+    look(followed, server, EIGHT + 200 * SECOND)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    watch.wrote(300, 60, "Mail")
+    look(followed, server, EIGHT + 500 * SECOND)
+    assert server.said() == [
+        ("opened", "Editor", "09:00:00"),
+        ("closed", "Editor", "09:01:00"),
+        ("opened", "Mail", "17:05:00"),
+        ("closed", "Mail", "17:06:00"),
+    ]
+
+
+def test_the_hour_that_autumn_repeats_is_told_twice_as_it_was_lived(watch: StandIn) -> None:
+    server, kept = Server(), marks()
+    first = (utc("2026-10-25 00:30:00") - EIGHT).total_seconds()  # 2:30 in summer time
+    for hour, app in ((0, "Editor"), (1, "Mail")):
+        watch.wrote(first + 3600 * hour, 60, app)
+        look(ActivityWatch("me", kept, zone="Europe/Berlin"), server, EIGHT + (first + 3600 * hour + 200) * SECOND)
+    assert server.said() == [
+        ("opened", "Editor", "02:30:00"),
+        ("closed", "Editor", "02:31:00"),
+        ("opened", "Mail", "02:30:00"),
+        ("closed", "Mail", "02:31:00"),
+    ]
+
+
 def test_while_aw_server_or_our_own_is_away_nothing_is_lost(watch: StandIn) -> None:
     server, kept = Server(), marks()
     watch.wrote(0, 60, "Editor")

@@ -152,6 +152,21 @@ def test_after_a_restart_what_rolled_out_of_the_dump_s_head_is_not_begun_again(p
     assert server.said() == [*EVERYTHING, *after]
 
 
+@pytest.mark.parametrize("back", [300, 7200])
+def test_when_the_phone_s_clock_is_put_back_it_is_followed_again_once_it_is_where_it_was(
+    phone: StandIn, back: int
+) -> None:
+    """What it tells meanwhile looks as if it had come before: a few minutes of that are seen, hours are not."""
+    server, kept = Server(), marks()
+    look(Phone("me", kept), server, EIGHT + 700 * SECOND)
+    meanwhile = [line(800 - back, "ACTIVITY_RESUMED", "com.maps"), line(810 - back, "ACTIVITY_PAUSED", "com.maps")]
+    phone.records([*RECORDED, *meanwhile, line(900, "ACTIVITY_RESUMED", "com.game")])
+    look(Phone("me", kept), server, EIGHT + 901 * SECOND)
+    opened = [app for kind, app, _ in server.said() if kind == "opened"]
+    assert opened[-1] == "com.game"
+    assert ("com.maps" in opened) == (back < 600)
+
+
 def test_another_user_of_the_phone_is_a_user_of_their_own(phone: StandIn) -> None:
     phone.records([*RECORDED, "user=10 \n", line(600, "ACTIVITY_RESUMED", "com.game")])
     server = Server()

@@ -13,12 +13,11 @@ from time import monotonic, sleep
 from typing import Any, Literal
 
 import httpx2
-import uvicorn
 from playwright.sync_api import Browser, Dialog, Page, expect
 
 from stap.serve.app import make_app
 from stap.serve.core import Core, Settings
-from stap.serve.run import bound
+from stap.serve.run import bound, server
 
 TOKEN = "p" * 43
 APPS = ("Mail", "Chat", "Maps", "Music", "News", "Bank", "Notes")
@@ -40,7 +39,9 @@ class Site:
         self.api = httpx2.Client(base_url=f"{self.address}/api/v1", headers={"Authorization": f"Bearer {TOKEN}"})
 
     def get(self, path: str, **params: Any) -> Any:
-        return self.api.get(path, params=params).raise_for_status().json()
+        while (answer := self.api.get(path, params=params)).status_code == 503:  # a long history is being learned
+            sleep(0.1)
+        return answer.raise_for_status().json()
 
     def launched(self, *launches: tuple[str, datetime], minutes: float = 1, user: str = "me", ids: str = "e") -> None:
         """Apps were opened and, so many minutes later, closed."""
@@ -58,19 +59,19 @@ class Site:
 def served(folder: Path, port: int = 0) -> Iterator[Site]:
     """A server on a port of the loopback, any that is free, in a thread of its own."""
     with bound(port) as listener:
-        app = make_app(Core(Settings(folder)), TOKEN)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
-        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+        core = Core(Settings(folder))
+        running = server(make_app(core, TOKEN), core)
+        thread = Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()
         site = Site(listener.getsockname()[1])
         try:
             until = monotonic() + 20
-            while not server.started and monotonic() < until:
+            while not running.started and monotonic() < until:
                 sleep(0.01)
             yield site
         finally:
             site.api.close()
-            server.should_exit = True
+            running.should_exit = True
             thread.join()
 
 

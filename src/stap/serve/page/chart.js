@@ -9,9 +9,13 @@ import { drawnToFit, h, svg } from "./dom.js";
  */
 export function chart(place, { name, paint, table, empty }) {
   let data = null;
-  const drawing = h("div", { class: "drawing" });
-  const readout = h("p", { class: "readout", "aria-hidden": "true" });
-  const listed = h("details", { class: "listed", ontoggle: () => fill() }, h("summary", {}, "As a table"));
+  const drawing = h("div", { class: "drawing", hidden: true });
+  const readout = h("p", { class: "readout", "aria-hidden": "true", hidden: true });
+  const listed = h(
+    "details",
+    { class: "listed", hidden: true, ontoggle: () => fill() },
+    h("summary", {}, "As a table"),
+  );
   const nothing = h("p", { class: "nothing", hidden: true }, empty);
   place.append(drawing, readout, listed, nothing);
 

@@ -67,7 +67,9 @@ export function next(person, open) {
   );
 
   return {
+    show,
     refresh,
+    shown: () => shown.length > 0,
     /** Something happened; who has paused the row is left alone. */
     happened: () => paused || refresh(),
     empty() {

@@ -34,15 +34,21 @@ const taking = imports(person, reload);
 
 function failed(refusal) {
   if (!("status" in refusal)) throw refusal; // a mistake of ours: the console has it
-  if (refusal.status === 503) again(); // a long history is being learned
+  const learning = refusal.status === 503;
+  if (learning) again();
   locked = refusal.status === 401;
   if (locked) {
     wire.close(); // asking again would not help
     tell("away", "Locked");
   }
+  notice.classList.toggle("calm", learning);
+  if (learning) refusal = { why: "Your history is being learned.", remedy: "This takes a moment." };
   const why = locked ? "This page needs the address that `stap serve` printed." : refusal.why;
   const remedy = locked ? "Open it once; it holds the key, and this browser remembers it." : refusal.remedy;
-  notice.replaceChildren(h("strong", {}, [refusal.where, why].filter(Boolean).join(": ")), remedy ? ` ${remedy}` : "");
+  notice.replaceChildren(
+    h("strong", {}, [locked ? "" : refusal.where, why].filter(Boolean).join(": ")),
+    remedy ? ` ${remedy}` : "",
+  );
   notice.hidden = false;
 }
 
@@ -55,15 +61,18 @@ async function load() {
     if (other) choose(other.user);
   }
   const begun = Boolean(about(api.user)?.events);
-  welcome.hidden = begun;
-  home.hidden = byId("sections").hidden = !begun;
+  begin(begun);
   byId("person").hidden = people.length < 2;
   picker.replaceChildren(...people.map(({ user }) => h("option", { value: user, selected: user === api.user }, user)));
-  if (begun) {
-    row.refresh();
-    statistics.now();
-  }
+  if (begun) statistics.now();
+  if (begun && !row.shown()) row.refresh();
   rights.update(people, await machine.update());
+}
+
+/** The first visit, or everything else. */
+function begin(begun) {
+  welcome.hidden = begun;
+  home.hidden = byId("sections").hidden = !begun;
 }
 
 const about = (user) => people.find((each) => each.user === user);
@@ -105,7 +114,7 @@ picker.addEventListener("change", () => {
   reload();
 });
 
-/** Server-sent events; the browser connects again by itself, unless it was refused. */
+/** Server-sent events; the browser connects again by itself, unless it was refused. The first one is the row of now. */
 function connect() {
   wire?.close();
   wire = api.live();
@@ -115,10 +124,16 @@ function connect() {
     tell("away", "Not connected");
     if (wire.readyState === EventSource.CLOSED) setTimeout(() => locked || connect(), AGAIN);
   };
-  wire.addEventListener("ranking", () => {
-    if (home.hidden) return void again();
-    row.happened();
-    statistics();
+  wire.addEventListener("ranking", (event) => {
+    const told = JSON.parse(event.data);
+    if (row.shown()) {
+      row.happened();
+      statistics();
+    } else if (told.ranking.length) {
+      row.show(told);
+      if (!welcome.hidden) again();
+      begin(true);
+    }
   });
   wire.addEventListener("problem", () => again());
   wire.addEventListener("import", (event) => /"done"/.test(event.data) && again());
@@ -152,6 +167,7 @@ async function forget(app) {
 async function change(work) {
   try {
     await work();
+    row.refresh();
     await load();
   } catch (refusal) {
     failed(refusal);
