@@ -113,7 +113,8 @@ def _draw(lines: Mapping[str, list[list[dict[str, Any]]]]) -> Callable[[Path], N
                         axis.plot(epoch, training, "--", color=colour, alpha=0.8)
                         values = [line["validation"][name] for line in own]
                         axis.plot(epoch, values, color=colour, label=kind if not number else None)
-                axis.set_xscale("log")
+                axis.set_xscale("log", base=2)
+                axis.xaxis.set_major_formatter("{x:g}")
                 axis.set_title("cross-entropy" if name == "loss" else f"{name}, percent")
             axes[0].legend(frameon=False)
             for axis in axes[3:]:
