@@ -49,6 +49,9 @@ def serve(
         bool,
         typer.Option("--demo", help="An invented person, replayed; nothing is kept, unless --data says where."),
     ] = False,
+    adapt: Annotated[
+        bool, typer.Option(help="Adapt the model to each person at idle times; needs `pip install 'stap[train]'`.")
+    ] = False,
     install: Annotated[
         bool, typer.Option("--install", help="Write a systemd user unit that runs this command, and end.")
     ] = False,
@@ -82,7 +85,7 @@ def serve(
         if demo:
             feeds.append(load("stap.serve.feeds.replay").Replay(user, [DEMO_LOG], DEMO_SPEED, live=LIVE))
         run, core = load("stap.serve.run"), load("stap.serve.core")
-        run.serve(core.Settings(folder, model, memory), port, feeds, lambda address: _announce(address, demo))
+        run.serve(core.Settings(folder, model, memory, adapt), port, feeds, lambda address: _announce(address, demo))
 
 
 def _announce(address: str, show: bool) -> None:

@@ -29,6 +29,8 @@ def evaluation(result: dict[str, Any]) -> Grid:
         span = entry["interval"].get("HR@1")
         row.append("{:.1f}-{:.1f}".format(*span) if span else "-")
         row.append(f"{entry['open']['HR@1']:.2f}" if entry["open"]["n"] else "-")
+        if NOT_APPLICABLE in entry:
+            row[1:] = [NOT_APPLICABLE] * (len(row) - 1)
     count = max(entry["pooled"]["n"] for entry in entries.values())
     return Grid(
         f"{result['protocol']} protocol, {count:,} predictions, percent",

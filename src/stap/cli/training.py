@@ -145,7 +145,7 @@ def adapt(
     """
     adaptation = load("stap.train.adapt")
     where, start = ", ".join(logs), model_file(model)
-    corpus = read.people(logs)
+    corpus = read.launches(logs)
     with terminal.progress("learning", adaptation.STEPS) as tick:
         proof = adaptation.adapt(start, corpus, out, where, tick)
     terminal.out.print(tables.proof(proof))

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from stap import __version__
 from stap.serve import problems
+from stap.serve.adapting import Adapting
 from stap.serve.core import Core
 from stap.serve.feeding import Feed, Feeding
 from stap.serve.imports import Imports
@@ -24,12 +25,14 @@ SCHEMA = "/api/v1/openapi.json"
 def make_app(core: Core, token: str, limits: Limits | None = None, feeds: Sequence[Feed] = ()) -> Guard:
     """An application over an open Core, which it closes in the end."""
     meter, feeding, imports = Meter(), Feeding(core, feeds), Imports(core)
+    adapting = Adapting(core, core.settings.adapt)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         feeding.start()
+        adapting.start()
         yield
-        for each in (feeding, imports, core):
+        for each in (feeding, imports, adapting, core):
             each.close()
 
     app = FastAPI(
@@ -43,7 +46,7 @@ def make_app(core: Core, token: str, limits: Limits | None = None, feeds: Sequen
         responses=problems.ANSWERS,
     )
     app.state.core, app.state.began, app.state.meter = core, monotonic(), meter
-    app.state.feeding, app.state.imports = feeding, imports
+    app.state.feeding, app.state.imports, app.state.adapting = feeding, imports, adapting
     for router in (people.router, data.router, system.router, system.page_router()):
         app.include_router(router)
     problems.install(app)

@@ -44,6 +44,11 @@ class Brains:
     def adapted(self) -> list[int]:
         return sorted(self._adapted)
 
+    @property
+    def fingerprints(self) -> list[str]:
+        """Of all models in use."""
+        return [self._shared[1], *(fingerprint for _, fingerprint in self._adapted.values())]
+
     def draft(self, user: int) -> Path:
         """Where a model that is being adapted is written."""
         self._folder.mkdir(mode=0o700, exist_ok=True)

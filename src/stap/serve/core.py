@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from stap.errors import BadInput
@@ -28,6 +29,7 @@ class Settings:
     folder: Path
     model: Path | None = None
     memory: int = 256  # MB for the sessions
+    adapt: bool = False  # to each person, at idle times
 
 
 class NoSuchUser(BadInput):
@@ -43,10 +45,11 @@ class Core:
         self.store = Store(settings.folder)
         self.brains = Brains(settings.model, settings.folder)
         self.writer = Writer(self.store)
-        self.snapshots = Snapshots(self.store, self.writer)
+        self.snapshots = Snapshots(self.store, self.writer, self.brains.fingerprints)
         self.sessions = Sessions(Making(self.store, self.snapshots), self.brains, settings.memory << 20)
         self.scores = Scores(self.store, self.writer, self.brains)
         self.hub = Hub()
+        self.busy = monotonic()  # when events came last
         self.replayed: set[str] = set()  # users whose past is replayed: their now is their last event
 
     def close(self) -> None:
@@ -67,7 +70,7 @@ class Core:
 
         `many`: a part of a long log. The session does not learn it part by part; `sessions.anew` does in the end.
         """
-        latest = local_now() + AHEAD
+        self.busy, latest = monotonic(), local_now() + AHEAD
         if ahead := [event for event in events if event.at > latest]:
             raise BadInput("at", f"{ahead[0].at.isoformat()} has not come yet", "check the clock and its time zone")
 
@@ -113,6 +116,13 @@ class Core:
         self.store.checkpoint()
         self.snapshots.tidy()
         self.hub.poke(name)
+
+    def reload(self) -> bool:
+        """Read the model's file again. Where it is another, sessions are made anew while the old ones answer."""
+        changed = self.brains.reload()
+        if changed:
+            self.sessions.all_anew()
+        return changed
 
     def delete_everything(self) -> None:
         for person in self.store.people():

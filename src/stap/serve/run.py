@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import uvicorn
 
@@ -84,11 +85,12 @@ def server(app: Guard, core: Core) -> uvicorn.Server:
 
 
 def serve(settings: Settings, port: int, feeds: Sequence[Feed], announce: Callable[[str], None]) -> None:
-    """Runs until SIGINT or SIGTERM; `announce` gets the address to open."""
+    """Runs until SIGINT or SIGTERM; SIGHUP reads the model's file again. `announce` gets the address to open."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again when all is closed
     with alone(settings.folder), bound(port) as listener:
         token = token_of(settings.folder)
         core = Core(settings)
+        signal.signal(signal.SIGHUP, lambda *_: Thread(target=core.reload, name="reload").start())
         app = make_app(core, token, feeds=feeds)
         address = f"http://{HOST}:{listener.getsockname()[1]}"
         with replacing(settings.folder / ADDRESS_FILE, private=True) as draft:

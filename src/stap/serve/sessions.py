@@ -87,6 +87,13 @@ class Sessions:
         session.outdated = True
         return self._make_behind(session, tick)
 
+    def all_anew(self) -> None:
+        """The model is another: everybody in memory is made anew, one after the other."""
+        with self._lock:
+            sessions = list(self._open.values())
+        for session in sessions:
+            self.anew(session.user, session.name)
+
     def drop(self, user: int) -> None:
         """Somebody was deleted."""
         with self._lock:

@@ -7,13 +7,14 @@ whole and true; a file without one is left by a crash and is removed.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from stap.predictor import Predictor
 from stap.serve.store import Store
-from stap.serve.writer import Writer
+from stap.serve.writer import Unwritten, Writer
 
 FOLDER = "sessions"
 KEPT = 2  # of one person and model: the older one is for what arrives late
@@ -35,10 +36,14 @@ class Snapshot(NamedTuple):
 class Snapshots:
     """The folder of snapshots beside the store."""
 
-    def __init__(self, store: Store, writer: Writer) -> None:
+    def __init__(self, store: Store, writer: Writer, models: Sequence[str]) -> None:
+        """Those of other models than these are of no more use."""
         self._store, self._writer = store, writer
         self._folder = store.path.parent / FOLDER
         self._folder.mkdir(mode=0o700, exist_ok=True)
+        others = f"DELETE FROM snapshots WHERE model NOT IN ({', '.join('?' * len(models))})"
+        with suppress(Unwritten):  # a full or read-only disk can still be read
+            writer.submit(lambda db: db.execute(others, models)).result()
         self.tidy()
 
     def path(self, snapshot: Snapshot) -> Path:

@@ -15,14 +15,14 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from stap.errors import BadInput
-from stap.events import Corpus
+from stap.events import Corpus, tidy
 from stap.model import weights
 from stap.model.transformer import Transformer
 from stap.terminal import Tick, quiet
 from stap.train.config import TrainConfig
 from stap.train.tasks.population import Member
 from stap.train.tasks.shipped import EvidenceRound, Objective
-from stap.train.tasks.tables import SKIPPED, Table, join, tabulate
+from stap.train.tasks.tables import LAUNCHES, SKIPPED, USAGES, Table, join, tabulate
 from stap.windows import Windows
 
 LEARNED = 0.7  # of the log; the tail is what remains
@@ -52,20 +52,22 @@ class Proof:
 
 
 def small_parts(model: Transformer) -> dict[str, nn.Parameter]:
-    """Every norm, and of the evidence head what weighs evidence: a fifth of the shipped model.
+    """Of the head that answers, what weighs evidence: a fifth of the shipped model. And every norm that it hears of.
 
-    Not its input to the transformer, and not how candidates are compared: one person's log is too short for that.
+    Not its input to the transformer, and not how candidates are compared: one person's log is too short for that. The
+    launch head, where there is one, answers at the launcher's moment and does not read the transformer.
     """
+    head = "evidence." if model.launch is None else "launch."
     return {
         name: parameter
         for name, parameter in model.named_parameters()
-        if name.endswith("norm.weight")
-        or (name.startswith("evidence.") and not name.startswith(("evidence.embed", "evidence.compare")))
+        if (model.launch is None and name.endswith("norm.weight"))
+        or (name.startswith(head) and not name.startswith((f"{head}embed", f"{head}compare")))
     }
 
 
 def adapt(path: Path, corpus: Corpus, out: Path, where: str, tick: Tick = quiet) -> Proof:
-    """Adapt the model in a file to the one person of a corpus; `out` is written only where that helps."""
+    """Adapt the model in a file to the launches of the one person of a corpus; `out` is written only where it helps."""
     if len(corpus.users) > 1:
         raise BadInput(where, f"{len(corpus.users)} users in it", "choose one with --user")
     (usages,) = corpus.everybody()
@@ -75,8 +77,11 @@ def adapt(path: Path, corpus: Corpus, out: Path, where: str, tick: Tick = quiet)
     model = weights.load(path)
     if model.evidence is None:
         raise BadInput(str(path), "a model without an evidence head has no small parts to adapt", "use the shipped one")
+    asking = USAGES if model.launch is None else LAUNCHES
+    if model.launch is None:
+        usages = tidy(usages)  # the next other app: the paper's usages
     settings = TrainConfig(task="shipped", model=model.config, tokens_per_batch=WINDOWS * model.config.context)
-    person = Member(0, usages, tabulate(usages, np.random.default_rng(0)))
+    person = Member(0, usages, tabulate(usages, np.random.default_rng(0), asking))
     cut = round(LEARNED * len(person.table))
     before = _tail(model, settings, person, cut)
     past = Table(*(getattr(person.table, field.name)[:cut] for field in fields(Table)))

@@ -183,7 +183,10 @@ def changed(base: Settings, values: Mapping[str, Any], where: str) -> Settings:
         elif name == "population" and isinstance(value, dict):
             value = changed(getattr(base, name), value, where)
         elif name == "rival" and isinstance(value, dict):
-            value = sizes_of(asdict(getattr(base, name)) | value, where)
+            try:
+                value = sizes_of(asdict(getattr(base, name)) | value, where)
+            except BadInput as error:
+                raise BadInput(where, error.why, error.remedy) from None
         elif kinds[name] is tuple:
             value = _tuples(value)
         elif kinds[name] is float and type(value) is int:

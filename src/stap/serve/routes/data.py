@@ -65,6 +65,13 @@ def delete(request: Request, user: Somebody) -> None:
     core(request).delete(user)
 
 
+@router.delete("/users/{user}/adaptation", status_code=204)
+def back(request: Request, user: Somebody) -> None:
+    """Go back to the model that all share."""
+    if not request.app.state.adapting.back(user):
+        raise BadInput("adaptation", "there is none", "the shared model answers already")
+
+
 @router.delete("/everything", status_code=204)
 def delete_everything(request: Request) -> None:
     """Nothing of anybody stays."""

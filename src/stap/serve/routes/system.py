@@ -53,7 +53,7 @@ def status(request: Request) -> dict[str, Any]:
     return {
         "version": __version__,
         "model": core(request).brains.path.name,
-        "adapted": None,
+        "adapted": state.adapting.told(),
         "latency_ms": state.meter.percentiles(),
         "memory_mb": _resident(),
         "users": len(core(request).store.people()),

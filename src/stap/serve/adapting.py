@@ -1,0 +1,117 @@
+"""Personal adaptation by itself: when nobody has sent anything for a while, for somebody whose history has grown.
+
+A process of its own does the work, with the lowest priority. What it makes is used only where it proved better on what
+was held back; the shared model stays, so one can go back at any time.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import Any
+
+from stap.errors import BadInput
+from stap.files import read_bytes, replacing
+from stap.serve.core import Core
+
+LOOK = 60.0  # seconds between two looks
+IDLE = 600.0  # seconds without an event
+LEAST = 4_000  # events of a history that is worth it
+GROWN = 1.5  # times as long as when it was tried last
+LONGEST = 3_600  # seconds that it may take
+COMMAND = (sys.executable, "-m", "stap.serve.adaptation")
+RECORD = "adaptation.json"
+
+
+class Adapting:
+    """Looks for somebody to adapt to, now and then; and what came of it."""
+
+    def __init__(self, core: Core, on: bool) -> None:
+        self._core, self._on, self._stop = core, on, Event()
+        self._path = core.settings.folder / RECORD
+        self._tried: dict[str, dict[str, Any]] = _read(self._path)  # by the number of the user
+        self._process: subprocess.Popen[str] | None = None
+        self._thread = Thread(target=self._run, name="adapting", daemon=True)
+
+    def start(self) -> None:
+        if self._on:
+            self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        if self._process is not None:
+            self._process.kill()
+        if self._on:
+            self._thread.join(timeout=5.0)
+
+    def told(self) -> dict[str, Any] | None:
+        """For the status: how many have a model of their own, and how often it was tried."""
+        adapted = self._core.brains.adapted
+        return {"users": len(adapted), "tried": len(self._tried)} if adapted or self._tried else None
+
+    def back(self, name: str) -> bool:
+        """The shared model answers again; whether another one did."""
+        user = self._core.user(name)
+        had = self._core.brains.drop(user)
+        if had:
+            self._core.sessions.anew(user, name).result()
+            self._core.hub.poke(name)
+        return had
+
+    def attempt(self, name: str) -> dict[str, Any]:
+        """Adapt to somebody now; what was found."""
+        user, core = self._core.user(name), self._core
+        events = core.store.people(name)[0].events
+        draft = core.brains.draft(user)
+        arguments = (str(core.settings.folder), str(user), str(core.brains.path), str(draft))
+        self._process = subprocess.Popen((*COMMAND, *arguments), stdout=subprocess.PIPE, text=True)
+        try:
+            found = _answer(self._process.communicate(timeout=LONGEST)[0])
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+            found = {"helps": False, "why": "it took too long"}
+        if found["helps"] and draft.exists():
+            core.brains.adopt(user)
+            core.sessions.anew(user, name).result()
+        draft.unlink(missing_ok=True)
+        self._tried[str(user)] = {"events": events, **found}
+        with replacing(self._path, private=True) as file:
+            file.write_text(json.dumps(self._tried))
+        return found
+
+    def _run(self) -> None:
+        while not self._stop.wait(LOOK):
+            name = self._due() if monotonic() - self._core.busy > IDLE else None
+            if name is not None:
+                with suppress(BadInput, OSError):  # a full disk, somebody deleted: another time
+                    self.attempt(name)
+
+    def _due(self) -> str | None:
+        for person in self._core.store.people():
+            before = self._tried.get(str(person.user), {}).get("events", 0)
+            if person.events >= max(LEAST, GROWN * before):
+                return person.name
+        return None
+
+
+def _answer(text: str) -> dict[str, Any]:
+    """The last line of the process; nothing where it was killed."""
+    try:
+        found: dict[str, Any] = json.loads(text.splitlines()[-1])
+        return found
+    except (ValueError, IndexError):
+        return {"helps": False, "why": "it ended early; is `stap[train]` installed?"}
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        found = json.loads(read_bytes(path, 1 << 20)) if path.exists() else {}
+        return {str(user): dict(entry) for user, entry in found.items()}
+    except (BadInput, ValueError, TypeError, AttributeError):
+        return {}

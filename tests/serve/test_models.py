@@ -1,0 +1,82 @@
+"""Another model, while the server runs: the old one answers until the new one knows the history."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from serve.world import day, ranking, send, serving
+from stap import Predictor
+from stap.serve import answers, sessions
+from stap.serve.adapting import Adapting
+from stap.serve.core import Core, Settings
+from stap.serve.imports import Imports
+from stap.serve.models import EventIn, clock
+from stap.weights import shipped
+
+
+def test_a_replaced_model_learns_the_history_while_the_old_one_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "AT_ONCE", -1)  # nothing is made while a client waits
+    model = tmp_path / "model.safetensors"
+    shutil.copy(shipped(), model)
+    core = Core(Settings(tmp_path / "data", model))
+    core.take("me", [EventIn.model_validate(each) for each in day()]).result()
+    user = core.user("me")
+    core.sessions.anew(user, "me").result()
+    at = clock(1_772_600_000_000_000, 0)
+    old = answers.ranking(core, "me", 5, at)
+    assert not core.reload(), "the same file"
+    shutil.copy(shipped("pure"), model)
+    assert core.reload()
+    meanwhile = answers.ranking(core, "me", 5, at)
+    core.sessions.anew(user, "me").result()
+    new = answers.ranking(core, "me", 5, at)
+    twin = Predictor.load("pure", user="me")
+    for each in map(EventIn.model_validate, day()):
+        (twin.opened if each.kind == "opened" else twin.closed)(each.app, each.at)
+    core.close()
+    assert [(each["app"], each["probability"]) for each in new["ranking"]] == twin.rank(5, at)
+    assert meanwhile in (old, new)
+    assert old["ranking"] != new["ranking"]
+
+
+def test_an_adapted_model_is_one_person_s_and_one_can_go_back(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        for user in ("me", "other"):
+            send(client, day(), user)
+        before = ranking(client)["ranking"], ranking(client, "other")["ranking"]
+        core = client.app.app.state.core  # type: ignore[attr-defined]
+        user = core.user("me")
+        shutil.copy(shipped("pure"), core.brains.draft(user))
+        core.brains.adopt(user)
+        core.sessions.anew(user, "me").result()
+        assert ranking(client)["ranking"] != before[0]
+        assert ranking(client, "other")["ranking"] == before[1]
+        assert client.get("/api/v1/status").json()["adapted"] == {"users": 1, "tried": 0}
+    with serving(tmp_path) as client:
+        assert ranking(client)["ranking"] != before[0], "also after a restart"
+        assert client.delete("/api/v1/users/me/adaptation").status_code == 204
+        assert client.delete("/api/v1/users/me/adaptation").status_code == 400
+        assert ranking(client)["ranking"] == before[0]
+
+
+@pytest.mark.slow
+def test_an_attempt_is_kept_only_where_it_proves_better(tmp_path: Path) -> None:
+    core = Core(Settings(tmp_path))
+    imports = Imports(core)
+    number = imports.demo("me")
+    imports._reading.shutdown(wait=True)
+    assert imports.told("me", number)["state"] == "done"
+    adapting = Adapting(core, on=False)
+    found = adapting.attempt("me")
+    assert found["positions"] > 100
+    assert found["helps"] == (core.user("me") in core.brains.adapted)
+    assert adapting.told() == {"users": len(core.brains.adapted), "tried": 1}
+    assert answers.ranking(core, "me", 5)["events"] > 1000
+    assert not core.brains.draft(core.user("me")).exists()
+    imports.close()
+    core.close()
