@@ -106,7 +106,7 @@ def test_onnx_gives_the_same_logits(tmp_path: Path, config: ModelConfig) -> None
     export.export(tmp_path / "run", out, format="onnx")
     session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
     cache, rng = Cache(config, 64), np.random.default_rng(0)
-    past = [np.zeros((config.layers, config.heads, 0, config.head_dim), np.float32)] * 2
+    past: list[NDArray[Any]] = [np.zeros((config.layers, config.heads, 0, config.head_dim), np.float32)] * 2
     names = ["past_keys", "past_values"]
     if config.mixed_keys:
         past.append(np.zeros((config.layers, config.heads, 1, config.head_dim), np.float32))

@@ -236,11 +236,10 @@ def _model(config: ModelConfig, g: _Graph) -> onnx.ModelProto:
         inputs.append(value("last_key", *one))
         outputs.append(value("last", *one))
     if heads := config.pointing_heads:
-        one = (TensorProto.FLOAT, heads, 1, config.head_dim)
         for names, length, place in ((inputs, "u", "past_openings past_opened last_opening"), (outputs, "v", "")):
             keys, app, last = (place or "openings opened opening").split()
             names += [value(keys, TensorProto.FLOAT, heads, length, config.head_dim)]
-            names += [value(app, TensorProto.INT64, length), value(last, *one)]
+            names += [value(app, TensorProto.INT64, length), value(last, TensorProto.FLOAT, heads, 1, config.head_dim)]
     graph = helper.make_graph(g.nodes, "stap", inputs, outputs, g.constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="stap")
     model.ir_version = 8

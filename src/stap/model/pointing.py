@@ -108,7 +108,7 @@ class Pointing(nn.Module):
 
     def _said(self, share: Tensor, pointed: Tensor, gate: Tensor) -> Tensor:
         """One window: shares (P, n, U) of openings (U,), gates (n, P) -> (n, V)."""
-        apps, which = pointed.clamp(min=0).unique(return_inverse=True)  # one that is hidden has no share
+        apps, which = torch.unique(pointed.clamp(min=0), return_inverse=True)  # one that is hidden has no share
         of_app = share @ F.one_hot(which, len(apps)).to(share.dtype)  # (P, n, K)
         hints = torch.log1p(of_app * (-self.floor).exp()[:, None, None])
         said = torch.einsum("pnk,np->nk", hints, gate.to(hints.dtype))
