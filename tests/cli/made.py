@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import polars as pl
@@ -27,11 +28,11 @@ ROW = "u,Mail,2024-05-01 09:00:00,2024-05-01 09:01:00\n"
 def stap(*arguments: str | Path, feed: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Through the entry point, within this process: starting one takes longer than most commands do.
 
-    Real processes, with what the system does to their streams, are in test_hostile.py.
+    Real processes are in slow tests, and in test_hostile.py with what the system does to their streams.
     """
     command = ["stap", *map(str, arguments)]
     given, said, noted = (io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (feed, b"", b""))
-    streams = {"argv": command, "stdin": given, "stdout": said, "stderr": noted}
+    streams: dict[str, Any] = {"argv": command, "stdin": given, "stdout": said, "stderr": noted}
     with mock.patch.multiple(sys, **streams), mock.patch.dict(os.environ, COLUMNS="80"), chdir(cwd or "."):
         try:
             main()
@@ -40,8 +41,14 @@ def stap(*arguments: str | Path, feed: bytes = b"", cwd: Path | None = None) -> 
             code = done.code or 0
     said.flush()
     noted.flush()
-    texts = [stream.buffer.getvalue().decode() for stream in (said, noted)]  # type: ignore[attr-defined]
+    texts = [stream.buffer.getvalue().decode() for stream in (said, noted)]
     return subprocess.CompletedProcess(command, int(str(code)), *texts)
+
+
+def started(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, as a person starts it."""
+    command = [sys.executable, "-m", "stap", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, cwd=cwd, timeout=300, encoding="utf-8", check=False)
 
 
 def call(*arguments: str | Path) -> Result:
