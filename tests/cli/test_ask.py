@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.made import ROW, call, stap, write
+from cli.made import ROW, call, stap, started, write
 from stap import __version__, registry
 from stap.demo.person import LOG
 from stap.model import weights
@@ -116,7 +116,7 @@ def test_evaluate_has_the_shipped_model_beside_the_classical_ones(protocol: str,
 
 @pytest.mark.slow
 def test_demo_shows_a_ranking_and_the_table() -> None:
-    done = stap("demo")
+    done = started("demo")
     assert done.returncode == 0, done.stderr
     assert "now?" in done.stdout
     assert "launch protocol" in done.stdout
@@ -286,7 +286,7 @@ def test_predict_replays_no_more_than_the_last_usages(tmp_path: Path, monkeypatc
 @pytest.mark.slow
 def test_predict_ends_soon_on_a_million_apps(tmp_path: Path) -> None:
     log = write(tmp_path / "log.parquet", *(("u", f"app {number}") for number in range(1_000_000)))
-    done = stap("predict", log)  # within the limit that `stap` has
+    done = started("predict", log)  # within the limit that `stap` has
     assert done.returncode == 0, done.stderr
     assert "the last 50,000 of 1,000,000 launches" in done.stderr
 

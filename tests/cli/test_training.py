@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from train.made import SHIPPED
 
-from cli.made import GOOD, ROW, call, stap
+from cli.made import GOOD, ROW, call, stap, started
 from stap.train import config
 
 
@@ -26,14 +26,14 @@ def test_a_view_of_other_people_is_refused(log: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_train_and_go_on(people: Path, tmp_path: Path) -> None:
     command = ("train", "--data", people, "--out", tmp_path / "run", "--preset", "tiny", "--epochs", "1")
-    done = stap(*command)
+    done = started(*command)
     assert done.returncode == 0, done.stderr
     assert "best validation loss" in done.stdout
-    again = stap(*command)
+    again = started(*command)
     assert again.returncode == 2
     assert "there is a run in it; continue it with --resume" in " ".join(again.stderr.split())
-    assert stap(*command, "--resume").returncode == 0
-    alone = stap("train", "--data", people, "--users", "u0", "--out", tmp_path / "alone")
+    assert started(*command, "--resume").returncode == 0
+    alone = started("train", "--data", people, "--users", "u0", "--out", tmp_path / "alone")
     assert alone.returncode == 2
     assert "1 user to train on" in alone.stderr
     assert not (tmp_path / "alone").exists()
@@ -47,17 +47,17 @@ def test_the_shipped_task_its_rival_and_who_they_are_measured_on(people: Path, t
     options = ("--data", people, "--view", people, "--fold", "1/2", "--always", "u0")
     training = ("train", *options, "--preset", "shipped", "--config", settings)
     for command in ((*training, "--out", made), ("rival", *options, "--out", trees)):
-        done = stap(*command)
+        done = started(*command)
         assert done.returncode == 0, done.stderr
     settings.write_text(f'start = "{made / "model.safetensors"}"\n{settings.read_text().replace("start = ", "# ")}')
-    more = stap(*training, "--out", tmp_path / "more")
+    more = started(*training, "--out", tmp_path / "more")
     assert more.returncode == 0, more.stderr
     (held,) = json.loads((made / "users.json").read_text())["testing"]
     rankers = ("--model", made, "--ranker", trees)
-    done = stap("evaluate", people, "--users", held, "--predictors", "stap,gbdt", *rankers)
+    done = started("evaluate", people, "--users", held, "--predictors", "stap,gbdt", *rankers)
     assert done.returncode == 0, done.stderr
     assert "gbdt" in done.stdout
-    refused = stap(*training, "--out", made, "--resume", "--seed", "3")
+    refused = started(*training, "--out", made, "--resume", "--seed", "3")
     assert refused.returncode == 2
     assert "its run has seed = 0, not 3" in " ".join(refused.stderr.split())
 

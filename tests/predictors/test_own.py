@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.made import call, stap, write
+from cli.made import call, started, write
 
 from stap.errors import BadInput
 from stap.events import OPEN, Event, Moment
@@ -31,8 +31,8 @@ def test_the_readme_s_example_word_for_word(tmp_path: Path) -> None:
     (mine, compared), command = re.findall(r"```python\n(.*?)```", EXAMPLE[1], re.DOTALL), None
     (command,) = re.findall(r"```\n(stap .*?)\n```", EXAMPLE[1])
     (tmp_path / "mine.py").write_text(mine)
-    assert stap("import", LOG, "-o", "my.parquet", cwd=tmp_path).returncode == 0
-    done = stap(*command.split()[1:], cwd=tmp_path)
+    assert started("import", LOG, "-o", "my.parquet", cwd=tmp_path).returncode == 0
+    done = started(*command.split()[1:], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = {words[0]: words[1:] for line in done.stdout.splitlines() if (words := line.split())}
     assert float(rows["mine:Favourites"][0]) < float(rows["markov"][0]) < float(rows["stap"][0])

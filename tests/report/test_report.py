@@ -133,6 +133,14 @@ def test_what_was_published_is_always_marked() -> None:
     assert stap_row == ("STAP", "68.95 ± 0.07", "85.19 ± 0.08", "90.55 ± 0.05", "76.20 ± 0.07", "77.43 ± 0.06")
 
 
+def test_a_study_s_own_table_of_published_figures_is_marked_too(tmp_path: Path) -> None:
+    title = "As published, of others"
+    tables = [{"title": title, "headers": ["", "HR@1"], "rows": [["STAP", "= +1.51 [-1.75, +5.08]"]]}]
+    page = build([write(tmp_path / "mine.json", result(tables=tables))], tmp_path / "out")[0].read_text()
+    assert f'<caption><span class="badge">{MARK}</span>{title}</caption>' in page
+    assert '<a href="#from-mine" tabindex="-1">= +1.51 [-1.75, +5.08]</a>' in page
+
+
 def test_published_figures_agree_with_each_other() -> None:
     """MRR@3 = P2/2 + P3/3 with HR@3 = P2 + P3: solved again from the MRU rows. A metric never falls with k."""
     for people, rows in PUBLISHED.items():

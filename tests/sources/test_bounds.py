@@ -42,7 +42,8 @@ write = scratch.Spool.write
 def watched(self, data):
     global most
     write(self, data)
-    most = max(most, self._scratch.used + self.tell())
+    lies = sum(path.stat().st_size for path in self._scratch.folder.iterdir())
+    most = max(most, lies, self._scratch.used + self.tell())
 scratch.Spool.write = watched
 begin = time.process_time()
 try:
@@ -145,9 +146,17 @@ def test_an_honest_log_stays_within_the_bounds_too(tmp_path: Path) -> None:
 
 
 def test_pieces_of_an_archive_are_gone_once_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, write_piece = set[int](), scratch.Spool.write
+
+    def looked_at(self: scratch.Spool, data: bytes) -> None:
+        write_piece(self, data)
+        files.add(len(os.listdir(self.path.parent)))
+
     monkeypatch.setattr(scratch, "ROOM", 8 * len(PLAIN))
+    monkeypatch.setattr(scratch.Spool, "write", looked_at)
     members = {f"{n}.csv": PLAIN.replace("u,", f"u{n},").encode() for n in range(50)}
     assert load(write(tmp_path, tar(members), "all.tar")).records == 150
+    assert files == {1}
 
 
 def test_what_unpacks_beyond_the_budget_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

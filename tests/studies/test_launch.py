@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli.made import call, stap
+from cli.made import call, started
 from train.made import corpus, log_file
 
 from stap import registry
@@ -177,7 +177,7 @@ def test_command_line(runs: list[Path], tmp_path: Path) -> None:
     zero_shot = ("--zero-shot", log, "--model", runs[0] / "model.safetensors")
     folds = [word for run in runs for word in ("--runs", run)]
     words = ("--predictors", "again,blend,aosp", "--json", out, "--figure", picture)
-    done = stap("study", "launch", "--data", log, *folds, *zero_shot, *words)
+    done = started("study", "launch", "--data", log, *folds, *zero_shot, *words)
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())
     assert set(found) == {"version", "logs", "held out", "zero-shot"}

@@ -14,7 +14,7 @@ from stap.report.results import Result
 from stap.report.svg import draw
 from stap.terminal import Grid
 
-NUMBER = re.compile(r"[-+−<]? ?[\d,]*\.?\d+([eE][-+]?\d+)?( ±.*| %|%)?")
+NUMBER = re.compile(r"(= )?[-+−<]? ?[\d,]*\.?\d+([eE][-+]?\d+)?( ±.*| %|%| \[.*\])?")
 WORD = 8  # letters: what is no longer stands where a figure would
 SHORT = 24  # letters: what is longer are words, which wrap
 HALF = 66  # letters for which half of the page is wide enough
@@ -60,7 +60,7 @@ def table(grid: Grid, where: Source, number: int, folder: Folder) -> Html:
         tag("a", "LaTeX", href=folder.add(f"{stem}.tex", table_latex(grid, where.said))),
         tag("a", "source", href=f"#{where.anchor}"),
     )
-    theirs = where is PUBLISHED
+    theirs = where is PUBLISHED or MARK in grid.title.lower()
     heads = [
         tag("th", name, scope="col", class_="n" if _figures(grid, at) else None) for at, name in enumerate(grid.headers)
     ]

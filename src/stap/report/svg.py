@@ -15,6 +15,7 @@ from stap.report.scale import Scale, words
 
 WIDTH, HEIGHT = 460.0, 300.0
 TOP, RIGHT, BOTTOM, LEFT = 30.0, 16.0, 46.0, 50.0
+ROW = 17.0  # the least for each named row
 LETTER = 6.6  # a letter's width
 COLOURS = {  # what our figures are drawn with, told apart by everybody; the page has a dark and a light one of each
     "#0072b2": "blue",
@@ -48,20 +49,21 @@ class Drawn:
 def draw(told: Mapping[str, Any], number: int) -> Drawn:
     """`number`: of this chart on its page."""
     left = max(LEFT, 14 + LETTER * min(24, max((len(name) for _, name in told["y"]["names"]), default=0)))
-    x, y = Scale(told["x"], left, WIDTH - RIGHT), Scale(told["y"], HEIGHT - BOTTOM, TOP)
+    height = max(HEIGHT, TOP + BOTTOM + ROW * len(told["y"]["names"]))
+    x, y = Scale(told["x"], left, WIDTH - RIGHT), Scale(told["y"], height - BOTTOM, TOP)
     series = [each for each in told["series"] if each["kind"] not in ("level", "upright")]
     levels = [each for each in told["series"] if each["kind"] in ("level", "upright")]
     shapes = [*(_level(each, x, y) for each in levels), *(joined(_shapes(each, x, y)) for each in series)]
     clip = f"clip-{number}"
-    inside = tag("rect", x=left, y=TOP - 6, width=WIDTH - RIGHT - left + 6, height=HEIGHT - BOTTOM - TOP + 12)
+    inside = tag("rect", x=left, y=TOP - 6, width=WIDTH - RIGHT - left + 6, height=height - BOTTOM - TOP + 12)
     title = ": ".join(part for part in (told["title"], told["y"]["label"]) if part)
     chart = tag(
         "svg",
         tag("defs", tag("clipPath", inside, id=clip)),
         *_grid(x, y, left),
         tag("g", *shapes, clip_path=f"url(#{clip})"),
-        *_labels(told, left),
-        viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}",
+        *_labels(told, left, height),
+        viewBox=f"0 0 {WIDTH:g} {height:g}",
         role="img",
         tabindex="0",
         data_chart=number,
@@ -77,9 +79,9 @@ def _grid(x: Scale, y: Scale, left: float) -> Iterator[Html]:
         yield tag("line", class_="grid", x1=left, x2=WIDTH - RIGHT, y1=place, y2=place)
         yield tag("text", _short(name), class_="tick", x=left - 7, y=place + 4, text_anchor="end")
     for place, name in _apart(x.ticks()):
-        yield tag("line", class_="grid", x1=place, x2=place, y1=TOP, y2=HEIGHT - BOTTOM)
+        yield tag("line", class_="grid", x1=place, x2=place, y1=TOP, y2=y.begin)
         for row, line in enumerate(name.split("\n")[:2]):
-            at = HEIGHT - BOTTOM + 16 + 12 * row
+            at = y.begin + 16 + 12 * row
             yield tag("text", _short(line), class_="tick", x=place, y=at, text_anchor="middle")
 
 
@@ -97,10 +99,10 @@ def _short(name: str) -> str:
     return name if len(name) <= 24 or "\n" in name else name[:23] + "…"
 
 
-def _labels(told: Mapping[str, Any], left: float) -> Iterator[Html]:
+def _labels(told: Mapping[str, Any], left: float, height: float) -> Iterator[Html]:
     yield tag("text", told["y"]["label"], class_="label", x=4, y=16)
     middle = (left + WIDTH - RIGHT) / 2
-    yield tag("text", told["x"]["label"], class_="label", x=middle, y=HEIGHT - 6, text_anchor="middle")
+    yield tag("text", told["x"]["label"], class_="label", x=middle, y=height - 6, text_anchor="middle")
 
 
 def _shapes(each: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Html]:

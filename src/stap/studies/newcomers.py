@@ -35,6 +35,7 @@ SIMPLE = ("mfu", "previous", "blend", "stap")
 PAST = 0.5  # of all usages are before the day
 MONTH = 30 * DAY
 LAUNCHES = {"1st": (0, 0), "2nd and 3rd": (1, 2), "4th to 10th": (3, 9), "later": (10, 1 << 40)}
+OTHERS = {"mfu": "#bbbbbb", "previous": "#888888", "blend": "#222222", "stap": "#d55e00"}
 COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 EXPLAINED = (
     "Models trained on what came before a day, asked about what came after. Left: answers by how often the person had "
@@ -219,10 +220,11 @@ def _draw(rows: Mapping[str, list[Found]], known: Found) -> Callable[[Path], Non
         with drawing(path, (11, 4.8), EXPLAINED) as figure:
             left, right = figure.subplots(1, 2, width_ratios=(3, 2))
             for name, seeds in rows.items():
-                kind, own = name.partition(",")[0], list(LAUNCHES)
-                hits = [np.mean(_hits(seeds, "launches", key) or [np.nan]) for key in own]
-                colour = COLOURS[KINDS.index(kind)] if kind in KINDS else {"stap": "#d55e00"}.get(kind, "#777777")
-                left.plot(own, hits, "o--" if "," in name else "o-", color=colour, label=name, markersize=4)
+                kind, place = name.partition(",")[0], np.arange(len(LAUNCHES))
+                hits = [np.mean(_hits(seeds, "launches", key) or [np.nan]) for key in LAUNCHES]
+                colour = COLOURS[KINDS.index(kind)] if kind in KINDS else OTHERS[kind]
+                left.plot(place, hits, "o--" if "," in name else "o-", color=colour, label=name, markersize=4)
+            left.set_xticks(range(len(LAUNCHES)), LAUNCHES)
             left.set(title="HR@1 by an app's launches", ylabel="percent", xlabel="which launch of the app it is")
             left.legend(frameon=False, fontsize=7, ncols=2)
             months = known.get("outside", {}).get("months", {})

@@ -28,7 +28,7 @@ BESIDE = ("mfu", "previous", "blend", "stap")  # whom differences are given from
 Users = Mapping[str, list[int]]  # a tally each
 EXPLAINED = (
     "HR@1 after each close (protocol stream), mean over seeds; bars: one standard deviation. Blue: rivals with a fixed "
-    "vocabulary; orange: ours; grey: nothing trained."
+    "vocabulary; orange: ours and gbdt; grey: nothing trained."
 )
 
 
