@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import load_file
 
 from stap.engine import EngineModel, Settings
