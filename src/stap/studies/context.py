@@ -32,8 +32,8 @@ LENGTHS: dict[Scale, tuple[int, ...]] = {
 GIVEN = "one model, given less"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9")
 EXPLAINED = (
-    "By context length in events. Validation and test: a model of its own for every length, on people who validated and "
-    "on people kept for testing. One model, given less: a trained one that sees only so many of the last events."
+    "By context length in events. Validation and test: a model of its own for every length, on people who validated "
+    "and on people kept for testing. One model, given less: a trained one that sees only so many of the last events."
 )
 
 

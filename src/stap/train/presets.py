@@ -153,7 +153,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "view": {"population": {"view_share": 0.0}},
     "tied_apps": {"model": {"tied_apps": False}},
     "mixed_keys": {"model": {"mixed_keys": False}},
-    "pointing": {"model": {"pointing_heads": 0}},
+    "pointing_heads": {"model": {"pointing_heads": 0}},
     "ordinal_heads": {"model": {"ordinal_heads": 0}},
     "query_key_norm": {"model": {"query_key_norm": False}},
     "zero_outputs": {"zero_outputs": False},

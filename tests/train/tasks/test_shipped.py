@@ -36,7 +36,15 @@ from stap.train.tasks.tables import LAUNCHES, SKIPPED, Asking, Table, join, tabu
 from stap.windows import cut
 from train.made import SHIPPED as TINY
 
-OTHERS = ("curriculum", "clipping", "tied_apps", "mixed_keys", "zero_outputs", "teacher")  # other tasks' parts
+OTHERS = (
+    "curriculum",
+    "clipping",
+    "tied_apps",
+    "mixed_keys",
+    "pointing_heads",
+    "zero_outputs",
+    "teacher",
+)  # other tasks' parts
 PARTS = [part for part in WITHOUT if part not in OTHERS]
 
 
