@@ -23,7 +23,7 @@ from stap.reference import why as reasons
 
 from .reference import saved, sharp
 
-LEAST = {"evidence": 0, "candidate_heads": 0, "launches": 0, "ordinal_heads": 0}
+LEAST = {"evidence": 0, "candidate_heads": 0, "launches": 0, "ordinal_heads": 0, "pointing_heads": 0}
 WHOLE = {name: (LEAST.get(name, 1), most) for name, most in config.LARGEST.items()} | {
     "ordinal_heads": (0, config.LARGEST["heads"]),
 }
