@@ -180,7 +180,7 @@ def test_command_line(runs: list[Path], tmp_path: Path) -> None:
     done = started("study", "launch", "--data", log, *folds, *zero_shot, *words)
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())
-    assert set(found) == {"version", "logs", "held out", "zero-shot"}
+    assert set(found) == {"version", "logs", "held out", "zero-shot", "provenance", "tables"}
     assert found["logs"] == [str(log)] * 2
     assert picture.read_bytes().startswith(b"\x89PNG")
     for said in ("stap over the best", "worst user", "calibration of stap, again", "by minutes of pause"):

@@ -183,7 +183,7 @@ def test_command_line_in_two_processes(runs: list[Path], tmp_path: Path) -> None
     done = subprocess.run([sys.executable, "-m", "stap", *map(str, words)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())
-    assert set(found) == {"held out", "zero-shot"}
+    assert set(found) == {"held out", "zero-shot", "provenance", "tables"}
     assert "over gbdt" in found["held out"]["pooled"]["margins"]["HR@1"]
     assert "gbdt" not in found["zero-shot"]["pooled"]["predictors"]
     assert found["held out"]["anew"]["stretches"] > 4
