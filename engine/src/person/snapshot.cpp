@@ -133,7 +133,7 @@ void get_cache(Reader& r, Session& s, uint32_t c) {
     if (s.schedule.strategy == STAP_ROLLING && s.steps - taken > s.schedule.context) damaged("a cache too far behind");
     const BlockLayout& layout = s.pool.layout;
     const uint64_t rows = taken - cache.dropped / layout.events * layout.events;
-    if (rows * (sizeof *Block::app + sizeof *Block::action + layout.bytes / layout.events) > r.left)
+    if (rows * (sizeof *Block::app + sizeof *Block::action + layout.kept / layout.events) > r.left)
         damaged("a cache larger than its bytes");
     cache.reserve(taken, s.pool);
     visit_cache(s, cache, [&](void* data, size_t size) { r.bytes(data, size); });

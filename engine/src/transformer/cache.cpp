@@ -13,7 +13,8 @@ BlockLayout::BlockLayout(const Model& model, stap_dtype dtype_, uint32_t context
     head = 2 * events * row + (dtype == STAP_I8 ? 2 * events * sizeof(float) : 0);
     layers = head * heads * model.config.layers;
     pointing = events * row + (dtype == STAP_I8 ? events * sizeof(float) : 0);
-    bytes = layers + pointing * model.config.pointing_heads;
+    kept = layers + pointing * model.config.pointing_heads;
+    bytes = kept + (model.config.pointing_heads ? 16 * (row + sizeof(float)) : 0);
 }
 
 BlockLayout::Head BlockLayout::at(const Block& block, uint32_t layer, uint32_t h, uint32_t event) const {

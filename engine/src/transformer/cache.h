@@ -38,7 +38,8 @@ struct BlockLayout {
     size_t head;      // bytes of one head of one layer
     size_t layers;    // bytes of all layers: where the pointing head's keys begin
     size_t pointing;  // bytes of one of its heads
-    size_t bytes;     // of a block
+    size_t kept;      // bytes of all this
+    size_t bytes;     // of a block: kernels read up to 15 rows past the last head's keys
 
     BlockLayout(const Model& model, stap_dtype dtype, uint32_t context);
     Head at(const Block& block, uint32_t layer, uint32_t h, uint32_t event) const;  // from this event of the block on
