@@ -13,13 +13,14 @@ from http.client import HTTPConnection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from stap.serve import sessions
 from stap.serve.app import make_app
 from stap.serve.core import Core, Settings
 from stap.serve.limits import Limits
-from stap.serve.run import alone, bound, server
+from stap.serve.run import KEEP_ALIVE, alone, bound, server
 
 TOKEN = "t" * 43
 FREE = (1e6, 1e6)  # requests a second, and at once
@@ -42,9 +43,12 @@ class Real:
     process: BaseProcess
     port: int
     _line: HTTPConnection | None = field(default=None, repr=False)
+    _used: float = 0.0  # when the line was used last
 
     def ask(self, method: str, path: str, body: Any = None, timeout: float = 60) -> tuple[int, Any]:
-        """(status, answer) over one connection that is kept."""
+        """(status, answer) over one connection that is kept, as long as the server surely keeps it too."""
+        if monotonic() - self._used > KEEP_ALIVE / 3:
+            self.hang_up()
         if self._line is None:
             self._line = HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
@@ -52,6 +56,7 @@ class Real:
             self._line.request(method, path, None if body is None else json.dumps(body), headers)
             response = self._line.getresponse()
             text = response.read()
+            self._used = monotonic()
         except Exception:
             self.hang_up()
             raise
