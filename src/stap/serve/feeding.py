@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
-from threading import Event, Thread
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from threading import Event, Lock, Thread
 from typing import Any, Protocol
 
 from stap.serve.core import Core
+from stap.serve.feeds.base import Polled
+from stap.serve.feeds.marks import EVERYBODY, FOLDER, Marks
 from stap.serve.models import EventIn
 
 REPLAY = "replay"  # a feed of this name tells the past as if it were now
@@ -28,6 +30,7 @@ class Feeding:
 
     def __init__(self, core: Core, feeds: Sequence[Feed] = ()) -> None:
         self._core, self._feeds, self._stop = core, feeds, Event()
+        self._turn = Lock()  # nothing is sent while something is deleted
         self._threads = [Thread(target=self._run, args=(feed,), name=feed.name, daemon=True) for feed in feeds]
 
     def start(self) -> None:
@@ -50,10 +53,39 @@ class Feeding:
             for feed in self._feeds
         ]
 
+    def delete(self, name: str) -> None:
+        """Nothing of a user stays, and feeds do not bring back what they still know of the time before."""
+        self._core.user(name)
+        with self._turn:
+            for marks in self._marks():
+                marks.forget(name, datetime.now(UTC))
+            self._core.delete(name)
+
+    def delete_everything(self) -> None:
+        """The same of everybody, and of what the feeds have noted for themselves."""
+        with self._turn:
+            for marks in self._marks():
+                marks.forget(EVERYBODY, datetime.now(UTC))
+            self._core.delete_everything()
+
+    def _marks(self) -> Iterator[Marks]:
+        """Of all feeds that there have been, also of those that do not run now."""
+        running = [feed.marks for feed in self._feeds if isinstance(feed, Polled)]
+        yield from running
+        for path in sorted((self._core.settings.folder / FOLDER).glob("*.json")):
+            if path not in [marks.path for marks in running]:
+                yield Marks(path)
+
     def _run(self, feed: Feed) -> None:
         def send(user: str, events: list[EventIn]) -> None:
             if feed.name == REPLAY:
                 self._core.replayed.add(user)
-            self._core.take(user, events).result()
+            with self._turn:
+                if isinstance(feed, Polled):
+                    deleted = feed.marks.deleted(user)
+                    events = [event for event in events if event.at >= deleted]
+                taken = self._core.take(user, events) if events else None
+            if taken is not None:
+                taken.result()
 
         feed.run(send, self._stop)

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from threading import Event
 
 from stap.errors import BadInput
-from stap.serve.feeds.base import Marks, Outbox, Polled
+from stap.serve.feeds.base import Outbox, Polled
+from stap.serve.feeds.marks import Marks
 from stap.serve.models import MOST_EVENTS, EventIn
 
 NEVER = Event()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from serve.feeds.made import SECOND, Server, look, marks, utc
 from stap.errors import BadInput
 from stap.serve.feeds.aw import ActivityWatch
-from stap.serve.feeds.base import Marks
+from stap.serve.feeds.marks import Marks
 from stap.serve.wire import Away, Place
 
 EIGHT = utc("2026-03-03 08:00:00")

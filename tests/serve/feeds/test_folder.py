@@ -10,9 +10,10 @@ from sources.made import DUMPSYS, EVERY, PLAIN
 
 from serve.feeds.made import NEVER, Server, look, utc
 from stap.errors import BadInput
-from stap.serve.feeds.base import Marks, Outbox
+from stap.serve.feeds.base import Outbox
 from stap.serve.feeds.folder import Folder
 from stap.serve.feeds.making import make
+from stap.serve.feeds.marks import Marks
 
 MAIL_AND_CHAT = [
     ("opened", "Mail", "08:00:00"),

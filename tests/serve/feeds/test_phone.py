@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from serve.feeds.made import SECOND, Server, look, marks
 from stap.errors import BadInput
-from stap.serve.feeds import base
+from stap.serve.feeds import base, following
 from stap.serve.feeds.adb import Phone
-from stap.serve.feeds.base import Marks
 from stap.serve.feeds.making import make
+from stap.serve.feeds.marks import Marks
 from stap.serve.feeds.saying import Clock, told
 from stap.sources import Options, read_piece
 
@@ -217,7 +217,7 @@ def _play(server: Server, kept: Marks, lines: list[str], at: datetime) -> None:
         (HEAD + "".join(lines)).encode(), "me", "dumpsys", Options(skip_bad_rows=True, until=clock.shows(at))
     )
     for each in told(read, clock, at):
-        base.Followed(kept).tell(base.Outbox(server.send), each.user, each, at)
+        following.Followed(kept).tell(base.Outbox(server.send), each.user, each, at)
 
 
 def _until(holds: object) -> None:

@@ -19,7 +19,7 @@ import pytest
 from serve.running import running
 from stap.serve.client import Client
 from stap.serve.feeds.aw import ActivityWatch
-from stap.serve.feeds.base import Marks
+from stap.serve.feeds.marks import Marks
 from stap.serve.wire import Away, Place
 from stap.sources import Options, read_piece
 

@@ -13,7 +13,9 @@ from threading import Event
 from zoneinfo import ZoneInfo
 
 from stap.errors import BadInput
-from stap.serve.feeds.base import Followed, Marks, Outbox, Polled, user_named, zone_now
+from stap.serve.feeds.base import Outbox, Polled, user_named, zone_now
+from stap.serve.feeds.following import Followed
+from stap.serve.feeds.marks import Marks
 from stap.serve.feeds.saying import Clock, told
 from stap.sources import Options, read_piece
 
@@ -28,7 +30,7 @@ class Phone(Polled):
     def __init__(
         self, user: str, marks: Marks, serial: str | None = None, zone: str | None = None, every: float = EVERY
     ) -> None:
-        super().__init__("adb", every)
+        super().__init__("adb", every, marks)
         adb = which("adb")
         if adb is None:
             raise BadInput("--feed adb", "no adb on this machine", "install Android's platform tools")

@@ -14,7 +14,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from stap.errors import BadInput
-from stap.serve.feeds.base import LATE, Followed, Marks, Outbox, Polled, user_named, zone_now
+from stap.serve.feeds.base import Outbox, Polled, user_named, zone_now
+from stap.serve.feeds.following import LATE, Followed
+from stap.serve.feeds.marks import Marks
 from stap.serve.feeds.saying import AWAY, Clock, Told, told
 from stap.serve.wire import Place
 from stap.sources import Options, read_piece
@@ -33,7 +35,7 @@ Buckets = dict[str, str]  # id -> type
 
 class ActivityWatch(Polled):
     def __init__(self, user: str, marks: Marks, url: str = URL, zone: str | None = None, every: float = EVERY) -> None:
-        super().__init__("aw", every)
+        super().__init__("aw", every, marks)
         self._place, self._user, self._zone = Place.of(url), user, zone
         self._followed = Followed(marks)
         zone_now(zone)

@@ -1,30 +1,24 @@
-"""What all feeds share: how they look and wait, what they have sent, and where they go on after a restart."""
+"""What all feeds share: how they look and wait, and what they have sent."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from threading import Event
 from zoneinfo import ZoneInfo
 
 from stap import terminal
 from stap.errors import BadInput, first_line
-from stap.files import read_bytes, replacing
-from stap.serve.feeds.saying import Told
+from stap.serve.feeds.marks import Marks
 from stap.serve.models import MOST_EVENTS, EventIn
 from stap.sources.reading.clock import Zone
 
 Send = Callable[[str, list[EventIn]], None]  # durable when it returns, and idempotent by id
-LATE = timedelta(minutes=10)  # a logger may write down so much later what came before something else
-SELDOM = timedelta(minutes=5)  # how far a mark moves in memory before it is written, where nothing was sent
 REMEMBERED = 1 << 16  # ids sent, so that they are not sent again and again
 TROUBLE = ("waiting", "unexpected")
 LONGEST_WAIT = 60.0  # seconds between two looks at what is away
-LARGEST_MARKS = 16 << 20  # bytes
 
 
 class Outbox:
@@ -85,9 +79,9 @@ class Streamed(Named):
 class Polled(Named):
     """A place that is looked at again and again, and less often while it is away."""
 
-    def __init__(self, name: str, every: float) -> None:
+    def __init__(self, name: str, every: float, marks: Marks) -> None:
         super().__init__(name)
-        self._every = every
+        self._every, self.marks = every, marks
 
     def look(self, out: Outbox, stop: Event) -> None:
         """Send what is new. Whatever is raised, the next look sends it again."""
@@ -107,60 +101,6 @@ class Polled(Named):
             self.last = out.last
             stop.wait(wait)
         self.state = "stopped"
-
-
-class Marks:
-    """How far each log has been read, in a file where one is named."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._marks: dict[str, str] = {}
-        if path is not None and path.exists():
-            try:
-                found = json.loads(read_bytes(path, LARGEST_MARKS))
-                self._marks = {str(key): str(value) for key, value in found.items()}
-            except (ValueError, AttributeError, RecursionError):
-                terminal.note(f"note: {path} is damaged: logs are read from their beginnings, and nothing counts twice")
-
-    def __getitem__(self, key: str) -> str | None:
-        return self._marks.get(key)
-
-    def put(self, key: str, mark: str, keep: bool = True) -> None:
-        """In memory, and on the disk if it is to be kept by then."""
-        self._marks[key] = mark
-        if keep and self._path is not None:
-            with replacing(self._path, private=True) as draft:
-                draft.write_text(json.dumps(self._marks))
-
-    def time(self, key: str) -> datetime | None:
-        try:
-            return datetime.fromisoformat(self._marks[key])
-        except (KeyError, ValueError):
-            return None
-
-
-class Followed:
-    """A log that goes on where it was left: what began long before that is known, and is not told again."""
-
-    def __init__(self, marks: Marks) -> None:
-        self._marks = marks
-        self._kept: dict[str, datetime] = {}  # what the disk knows of
-
-    def since(self, key: str, now: datetime) -> datetime | None:
-        """Up to when it has been read. A clock that was put back begins anew from what it shows."""
-        mark = self._marks.time(key)
-        return None if mark is None or mark.tzinfo is None else min(mark, now)
-
-    def tell(self, out: Outbox, key: str, told: Told, now: datetime, read_to: datetime | None = None) -> None:
-        """`read_to`: that nothing else came until then is known; otherwise it was read up to its last usage."""
-        since = self.since(key, now)
-        fresh = out.deliver(told.user, (each for each in told.events if since is None or each.at >= since - LATE))
-        reached = min(now, read_to or told.until or since or now)
-        kept = self._kept.get(key)
-        keep = bool(fresh) or kept is None or not timedelta() <= reached - kept < SELDOM
-        self._marks.put(key, reached.isoformat(), keep)
-        if keep:
-            self._kept[key] = reached
 
 
 def user_named(text: str) -> str:

@@ -14,7 +14,8 @@ from threading import Event
 
 from stap import terminal
 from stap.errors import BadInput
-from stap.serve.feeds.base import Marks, Outbox, Polled, user_named, zone_now
+from stap.serve.feeds.base import Outbox, Polled, user_named, zone_now
+from stap.serve.feeds.marks import Marks
 from stap.serve.feeds.saying import AWAY, Clock, told
 from stap.sources import Options, read
 from stap.usage import table_of
@@ -25,10 +26,10 @@ MOST_FILES = 10_000
 
 class Folder(Polled):
     def __init__(self, user: str, marks: Marks, path: Path, zone: str | None = None, every: float = EVERY) -> None:
-        super().__init__("folder", every)
+        super().__init__("folder", every, marks)
         if not path.is_dir():
             raise BadInput(f"--feed folder:{path}", "no such folder", "make it, or check its name")
-        self._path, self._user, self._zone, self._marks = path, user, zone, marks
+        self._path, self._user, self._zone = path, user, zone
         self._seen: dict[str, str] = {}  # how each file looked last time
         self._due: dict[str, datetime] = {}  # when a close that was not settled will be
         zone_now(zone)
@@ -39,9 +40,9 @@ class Folder(Polled):
         for name, (path, looks) in files.items():
             whole = self._seen.get(name) == looks
             due = name in self._due and self.now() >= self._due[name]
-            if whole and (due or self._marks[name] != looks) and not stop.is_set():
+            if whole and (due or self.marks[name] != looks) and not stop.is_set():
                 self._take(out, name, path)
-                self._marks.put(name, looks)
+                self.marks.put(name, looks)
         self._seen = {name: looks for name, (_, looks) in files.items()}
 
     def _files(self) -> Iterator[tuple[str, tuple[Path, str]]]:

@@ -8,11 +8,11 @@ from pathlib import Path
 from stap.errors import BadInput
 from stap.serve.feeding import Feed
 from stap.serve.feeds import adb, aw, folder, lines, replay
-from stap.serve.feeds.base import Marks, user_named
+from stap.serve.feeds.base import user_named
+from stap.serve.feeds.marks import FOLDER, Marks
 from stap.sources import Options
 
 KINDS = "aw, aw:URL, adb, adb:SERIAL, folder:PATH, stdin or replay:LOG"
-MARKS = "feeds"  # where in the data folder marks lie
 
 
 def make(named: str, data: Path, user: str = "me", zone: str | None = None, speed: float = replay.SPEED) -> Feed:
@@ -35,7 +35,7 @@ def make(named: str, data: Path, user: str = "me", zone: str | None = None, spee
 
 
 def _marks(data: Path, named: str, user: str) -> Marks:
-    place = data / MARKS
+    place = data / FOLDER
     for each in (data, place):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
     kind, number = named.partition(":")[0], sha256(f"{named}\0{user}".encode(errors="replace")).hexdigest()[:12]

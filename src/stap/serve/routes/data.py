@@ -62,7 +62,7 @@ def export(request: Request, user: Somebody) -> StreamingResponse:
 @router.delete("/users/{user}", status_code=204)
 def delete(request: Request, user: Somebody) -> None:
     """Nothing of the user stays."""
-    core(request).delete(user)
+    request.app.state.feeding.delete(user)
 
 
 @router.delete("/users/{user}/adaptation", status_code=204)
@@ -75,4 +75,4 @@ def back(request: Request, user: Somebody) -> None:
 @router.delete("/everything", status_code=204)
 def delete_everything(request: Request) -> None:
     """Nothing of anybody stays."""
-    core(request).delete_everything()
+    request.app.state.feeding.delete_everything()
