@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from serve.world import day, ranking, send, serving
+from serve.world import core_of, day, ranking, send, serving
 from stap.demo.person import LOG
 
 
@@ -97,7 +97,7 @@ def test_hit_rates_by_day_stand_beside_again_and_blend(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         followed(client, client.post("/api/v1/users/me/demo"))
         client.get("/api/v1/users/me/statistics")
-        core = client.app.app.state.core  # type: ignore[attr-defined]
+        core = core_of(client)
         if (counting := core.scores.count(core.user("me"), "me")) is not None:
             counting.result()
         told = client.get("/api/v1/users/me/statistics").json()

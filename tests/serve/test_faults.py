@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from serve.world import MONDAY, day, event, ranking, send, serving
+from serve.world import MONDAY, core_of, day, event, ranking, send, serving
 from stap.errors import BadInput
 from stap.serve import core, run
 from stap.serve.core import Core, Settings
@@ -23,7 +23,7 @@ TABLE_LEAF = 13  # the first byte of a page of SQLite that holds rows
 
 def on_the_writer(client: TestClient, statement: str) -> None:
     """Run on the connection that writes."""
-    writer = client.app.app.state.core.writer  # type: ignore[attr-defined]
+    writer = core_of(client).writer
     writer._db.execute(statement)
 
 
@@ -159,7 +159,7 @@ def test_sessions_beyond_the_budget_wait_on_the_disk_and_come_back(tmp_path: Pat
         for user in users:
             send(client, day(0, 70), user)
             wanted[user] = ranking(client, user)
-        server = client.app.app.state.core  # type: ignore[attr-defined]
+        server = core_of(client)
         server.sessions._keeping.submit(int).result()  # whoever has to go has gone
         assert server.sessions.bytes <= 1 << 20
         assert 1 <= len(server.sessions) < len(users)

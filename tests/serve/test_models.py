@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from serve.world import day, ranking, send, serving
+from serve.world import core_of, day, ranking, send, serving
 from stap import Predictor
 from stap.serve import answers, sessions
 from stap.serve.adapting import Adapting
@@ -46,10 +46,10 @@ def test_a_replaced_model_learns_the_history_while_the_old_one_answers(
 
 def test_an_adapted_model_is_one_person_s_and_one_can_go_back(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
-        for user in ("me", "other"):
-            send(client, day(), user)
+        for name in ("me", "other"):
+            send(client, day(), name)
         before = ranking(client)["ranking"], ranking(client, "other")["ranking"]
-        core = client.app.app.state.core  # type: ignore[attr-defined]
+        core = core_of(client)
         user = core.user("me")
         shutil.copy(shipped("pure"), core.brains.draft(user))
         core.brains.adopt(user)

@@ -45,6 +45,12 @@ def serving(
         yield client
 
 
+def core_of(client: TestClient) -> Core:
+    """What the client's server has open."""
+    core: Core = client.app.app.app.state.core  # type: ignore[attr-defined] # behind the guard and the short way
+    return core
+
+
 def send(client: TestClient, events: list[dict[str, Any]], user: str = "me") -> dict[str, int]:
     response = client.post(f"/api/v1/users/{user}/events", json={"events": events})
     assert response.status_code == 200, response.text

@@ -38,7 +38,7 @@ def ranking(
 ) -> dict[str, Any]:
     """What is launched next. Hidden apps are left out."""
     user = core.user(name)
-    never = {*without, *core.store.hidden(user)}
+    never = {*without, *core.names.hidden(user)}
 
     def question(life: Life) -> dict[str, Any]:
         when, predictor = at or now(core, name, life), life.predictor
@@ -53,6 +53,18 @@ def ranking(
         return {"at": when.isoformat(), "ranking": found, "unseen": unseen, "events": life.habits.events, **row}
 
     return core.sessions.asked(user, name, question)
+
+
+def best(core: Core, name: str, k: int) -> list[dict[str, Any]]:
+    """The ranking now and nothing else, for whoever sends events and wants to know what comes next."""
+    user = core.user(name)
+
+    def question(life: Life) -> list[tuple[str, float]]:
+        return life.predictor.rank(k, now(core, name, life), None, core.names.hidden(user))
+
+    return [
+        {"app": app, "probability": share, "reasons": []} for app, share in core.sessions.asked(user, name, question)
+    ]
 
 
 def why(core: Core, name: str, app: str, at: datetime | None) -> dict[str, Any]:
@@ -74,7 +86,7 @@ def history(core: Core, name: str, since: datetime | None, until: datetime | Non
 
 def statistics(core: Core, name: str) -> dict[str, Any]:
     user = core.user(name)
-    hidden = set(core.store.hidden(user))
+    hidden = core.names.hidden(user)
 
     def question(life: Life) -> tuple[dict[str, Any], datetime]:
         habits = life.habits
@@ -98,7 +110,7 @@ def export(core: Core, name: str) -> Iterator[str]:
     """Everything of a user as JSON lines; those of events can be sent again as they are."""
     user = core.user(name)
     yield _line({"user": name, "version": __version__, "at": local_now().isoformat()})
-    for app in core.store.hidden(user):
+    for app in sorted(core.names.hidden(user)):
         yield _line({"hidden": app})
     for id, kind, app, at, offset in core.store.everything(user):
         yield _line({"id": id, "kind": KINDS[kind], "app": app, "at": clock(at, offset).isoformat()})

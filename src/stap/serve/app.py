@@ -16,6 +16,7 @@ from stap.serve.feeding import Feed, Feeding
 from stap.serve.imports import Imports
 from stap.serve.limits import Limits
 from stap.serve.meter import Meter
+from stap.serve.quick import Quick
 from stap.serve.routes import data, people, system
 from stap.serve.security import Guard
 
@@ -50,4 +51,4 @@ def make_app(core: Core, token: str, limits: Limits | None = None, feeds: Sequen
     for router in (people.router, data.router, system.router, system.page_router()):
         app.include_router(router)
     problems.install(app)
-    return Guard(app, token, limits or Limits(), system.page_files(), meter)
+    return Guard(Quick(app, core), token, limits or Limits(), system.page_files(), meter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -15,11 +15,14 @@ from stap.serve.brains import Brains
 from stap.serve.life import Making
 from stap.serve.live import Hub
 from stap.serve.models import AHEAD, EventIn, local_now
+from stap.serve.names import Names
 from stap.serve.scores import Scores
 from stap.serve.sessions import Sessions
 from stap.serve.snapshots import Snapshots
 from stap.serve.store import Row, Store
 from stap.serve.writer import Writer
+
+ANSWERING = 2  # threads that rank what comes with events
 
 
 @dataclass(frozen=True)
@@ -45,22 +48,25 @@ class Core:
         self.store = Store(settings.folder)
         self.brains = Brains(settings.model, settings.folder)
         self.writer = Writer(self.store)
+        self.names = Names(self.store)
         self.snapshots = Snapshots(self.store, self.writer, self.brains.fingerprints)
         self.sessions = Sessions(Making(self.store, self.snapshots), self.brains, settings.memory << 20)
         self.scores = Scores(self.store, self.writer, self.brains)
+        self.answering = ThreadPoolExecutor(ANSWERING, "answering")
         self.hub = Hub()
         self.busy = monotonic()  # when events came last
         self.replayed: set[str] = set()  # users whose past is replayed: their now is their last event
 
     def close(self) -> None:
         self.hub.close()
+        self.answering.shutdown(cancel_futures=True)
         self.scores.close()
         self.sessions.close()
         self.store.close()
         self.writer.close()
 
     def user(self, name: str) -> int:
-        user = self.store.user(name)
+        user = self.names.user(name)
         if user is None:
             raise NoSuchUser("user", f"no {name!r} here", "send an event first")
         return user
@@ -81,6 +87,7 @@ class Core:
             return user, kept.append(db, user, events)
 
         def then(outcome: tuple[int, list[Row]]) -> None:
+            self.names.came(name, outcome[0])
             if outcome[1] and not many:
                 self.sessions.arrived(*outcome)
                 self.hub.poke(name)
@@ -92,14 +99,19 @@ class Core:
     def hide(self, name: str, app: str, hidden: bool) -> Future[int]:
         """A hidden app is learned from, but not shown. Gives whether there is such an app."""
         user, change = self.user(name), "UPDATE apps SET hidden = ? WHERE user = ? AND name = ?"
-        return self.writer.submit(
-            lambda db: db.execute(change, (hidden, user, app)).rowcount, lambda _: self.hub.poke(name)
-        )
+
+        def then(changed: int) -> None:
+            if changed:
+                (self.names.hid if hidden else self.names.showed)(user, app)
+            self.hub.poke(name)
+
+        return self.writer.submit(lambda db: db.execute(change, (hidden, user, app)).rowcount, then)
 
     def forget(self, name: str, app: str) -> None:
         """The app's events leave the store, and the session is made anew without them."""
         user = self.user(name)
-        if not self.writer.submit(lambda db: kept.forget(db, user, app)).result():
+        gone = self.writer.submit(lambda db: kept.forget(db, user, app), lambda _: self.names.showed(user, app))
+        if not gone.result():
             raise BadInput("app", "not seen yet", "name one that was opened")
         self.store.checkpoint()
         self.snapshots.tidy()
@@ -109,7 +121,10 @@ class Core:
     def delete(self, name: str) -> None:
         """Nothing of a user stays."""
         user = self.user(name)
-        self.writer.submit(lambda db: db.execute("DELETE FROM users WHERE user = ?", (user,))).result()
+        away = self.writer.submit(
+            lambda db: db.execute("DELETE FROM users WHERE user = ?", (user,)), lambda _: self.names.left(name)
+        )
+        away.result()
         self.sessions.drop(user)
         self.scores.drop(user)
         self.brains.drop(user)

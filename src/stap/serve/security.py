@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -43,6 +43,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 def token_of(folder: Path) -> str:
@@ -77,9 +78,8 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
+                there = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(each for each in RAW if each[0] not in there)]
             await send(message)
 
         refusal = self._refusal(scope)
@@ -153,7 +153,8 @@ class Guard:
             if whole:
                 return await receive()
             try:
-                message = await asyncio.wait_for(receive(), self._limits.patience)
+                async with asyncio.timeout(self._limits.patience):
+                    message = await receive()
             except TimeoutError:
                 raise HTTPException(408, "the body does not come", {"Connection": "close"}) from None
             came += len(message.get("body", b""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
@@ -19,6 +19,7 @@ from stap.serve.models import (
     MOST_NAMED,
     App,
     AppIn,
+    EventIn,
     EventsIn,
     HiddenIn,
     HistoryOut,
@@ -34,7 +35,9 @@ from stap.serve.models import (
 
 router = APIRouter(prefix="/api/v1/users", tags=["people"])
 Somebody = Annotated[User, Path()]
-Count = Annotated[int, Query(ge=1, le=100, description="how many apps")]
+MOST_RANKED = 100
+EVENTS = f"{router.prefix}/{{user}}/events"
+Count = Annotated[int, Query(ge=1, le=MOST_RANKED, description="how many apps")]
 Named = Annotated[list[App] | None, Query(max_length=MOST_NAMED)]
 At = Annotated[Time | None, Query(description="when somebody looks at the screen; now, where it is left out")]
 CALM = 0.2  # seconds between two rankings on one line
@@ -67,15 +70,19 @@ async def take(
     request: Request,
     user: Somebody,
     body: EventsIn,
-    k: Annotated[int | None, Query(ge=1, le=100, description="rank so many apps as well, without reasons")] = None,
+    k: Annotated[int | None, Query(ge=1, le=MOST_RANKED, description="rank so many apps as well, no reasons")] = None,
 ) -> JSONResponse:
     """Keep events. Answered when they are on the disk; sent again, they change nothing."""
-    new = await asyncio.wrap_future(core(request).take(user, body.events))
-    told: dict[str, Any] = {"accepted": new, "known": len(body.events) - new}
+    return JSONResponse(await taken(core(request), user, body.events, k))
+
+
+async def taken(server: Core, user: str, events: Sequence[EventIn], k: int | None) -> dict[str, Any]:
+    """What became of the events, once they are on the disk; and the ranking after them, where it was asked for."""
+    new = await asyncio.wrap_future(server.take(user, events))
+    told: dict[str, Any] = {"accepted": new, "known": len(events) - new}
     if k is not None:
-        ranked = await run_in_threadpool(answers.ranking, core(request), user, k, reasons=False)
-        told["ranking"] = ranked["ranking"]
-    return JSONResponse(told)
+        told["ranking"] = await asyncio.wrap_future(server.answering.submit(answers.best, server, user, k))
+    return told
 
 
 @router.get("/{user}/ranking", response_model=RankingOut)
