@@ -24,6 +24,7 @@ from stap.serve.habits import usages
 from stap.serve.life import BEGINNING
 from stap.serve.models import clock
 from stap.serve.store import Store
+from stap.serve.worker import questions
 
 TAIL = 0.3  # of the launches
 
@@ -62,6 +63,7 @@ def _hits(corpus: Corpus, model: Path) -> float:
 
 def main() -> None:
     os.nice(19)
+    questions()  # there are none, but it ends with who could ask
     folder, user, model, out = sys.argv[1:]
     try:
         print(json.dumps(adapt(Path(folder), int(user), Path(model), Path(out))))

@@ -69,13 +69,7 @@ class Adapting:
         events = core.store.people(name)[0].events
         draft = core.brains.draft(user)
         arguments = (str(core.settings.folder), str(user), str(core.brains.path), str(draft))
-        self._process = subprocess.Popen((*COMMAND, *arguments), stdout=subprocess.PIPE, text=True)
-        try:
-            found = _answer(self._process.communicate(timeout=LONGEST)[0])
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
-            found = {"helps": False, "why": "it took too long"}
+        found = self._asked(arguments)
         if found["helps"] and draft.exists():
             core.brains.adopt(user)
             core.sessions.anew(user, name).result()
@@ -84,6 +78,19 @@ class Adapting:
         with replacing(self._path, private=True) as file:
             file.write_text(json.dumps(self._tried))
         return found
+
+    def _asked(self, arguments: tuple[str, ...]) -> dict[str, Any]:
+        """What the process found; its standard input stays open, for that is how it hears that we are gone."""
+        pipe = subprocess.PIPE
+        with subprocess.Popen((*COMMAND, *arguments), stdin=pipe, stdout=pipe, text=True) as process:
+            self._process = process
+            assert process.stdout is not None
+            try:
+                process.wait(LONGEST)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return {"helps": False, "why": "it took too long"}
+            return _answer(process.stdout.read())
 
     def _run(self) -> None:
         while not self._stop.wait(LOOK):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from stap.predictors.base import Predictor, TakesNotices, fresh
 from stap.serve.habits import NOTIFIED, Usage, usages
 from stap.serve.models import clock
 from stap.serve.store import Row, Store
+from stap.serve.worker import questions
 
 NAMES = ("stap", "again", "blend")
 DEPTHS = (1, 3, 5)
@@ -99,8 +99,9 @@ def main() -> None:
     os.nice(10)
     store: Store | None = None
     scorers: OrderedDict[int, tuple[Any, Scorer]] = OrderedDict()
-    for line in sys.stdin:
-        asked = json.loads(line)
+    asking = questions()
+    while True:
+        asked = json.loads(asking.get())
         store, user = store or Store(Path(asked["folder"])), asked["user"]
         known, scorer = scorers.pop(user, (None, None))
         if scorer is None or known != asked["known"] or scorer.late(store, user):
