@@ -9,7 +9,8 @@ import pytest
 
 from serve.world import core_of, day, ranking, send, serving
 from stap import Predictor
-from stap.serve import answers, sessions
+from stap.errors import BadInput
+from stap.serve import adapting, answers, sessions
 from stap.serve.adapting import Adapting
 from stap.serve.core import Core, Settings
 from stap.serve.imports import Imports
@@ -59,9 +60,38 @@ def test_an_adapted_model_is_one_person_s_and_one_can_go_back(tmp_path: Path) ->
         assert client.get("/api/v1/status").json()["adapted"] == {"users": 1, "tried": 0}
     with serving(tmp_path) as client:
         assert ranking(client)["ranking"] != before[0], "also after a restart"
+        assert client.get("/api/v1/users/me/adaptation").json()["adapted"]
         assert client.delete("/api/v1/users/me/adaptation").status_code == 204
         assert client.delete("/api/v1/users/me/adaptation").status_code == 400
         assert ranking(client)["ranking"] == before[0]
+        told = client.get("/api/v1/users/me/adaptation").json()
+        assert (told["adapted"], told["declined"], told["before"]) == (False, True, None)
+
+
+def test_who_went_back_is_not_tried_again_until_they_want_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapting, "LEAST", 10)
+    with serving(tmp_path) as client:
+        send(client, day())
+        core = core_of(client)
+        adapts = Adapting(core, on=False)
+        assert adapts._due() == "me"
+        shutil.copy(shipped("pure"), core.brains.draft(core.user("me")))
+        core.brains.adopt(core.user("me"))
+        client.delete("/api/v1/users/me/adaptation")
+        assert Adapting(core, on=False)._due() is None
+        assert client.post("/api/v1/users/me/adaptation").status_code == 204
+        assert Adapting(core, on=False)._due() == "me"
+        client.delete("/api/v1/everything")
+        assert (tmp_path / adapting.RECORD).read_text() == "{}"
+
+
+def test_a_server_adapts_where_it_can_unless_it_is_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    for installed in (True, False):
+        monkeypatch.setattr(adapting, "find_spec", lambda name, there=installed: object() if there else None)
+        assert adapting.wanted(None) is installed
+        assert not adapting.wanted(False)
+    with pytest.raises(BadInput, match=r"--adapt: needs torch.*; pip install"):
+        adapting.wanted(True)
 
 
 @pytest.mark.slow
@@ -71,11 +101,16 @@ def test_an_attempt_is_kept_only_where_it_proves_better(tmp_path: Path) -> None:
     number = imports.demo("me")
     imports._reading.shutdown(wait=True)
     assert imports.told("me", number)["state"] == "done"
-    adapting = Adapting(core, on=False)
-    found = adapting.attempt("me")
+    adapts = Adapting(core, on=False)
+    found = adapts.attempt("me")
     assert found["positions"] > 100
     assert found["helps"] == (core.user("me") in core.brains.adapted)
-    assert adapting.told() == {"users": len(core.brains.adapted), "tried": 1}
+    assert adapts.told() == {"users": len(core.brains.adapted), "tried": 1}
+    told = adapts.told_of("me")
+    assert (told["adapted"], told["tried"]) == (found["helps"], True)
+    if found["helps"]:
+        assert 0 < told["before"] <= told["after"] <= 100
+        assert told["tail"] > 100
     assert answers.ranking(core, "me", 5)["events"] > 1000
     assert not core.brains.draft(core.user("me")).exists()
     imports.close()

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from cli.made import call
+from typer.main import get_command
 
+from stap.cli import app
 from stap.errors import BadInput
 from stap.serve import unit
 
@@ -61,6 +63,35 @@ def test_what_the_unit_runs_is_what_stap_serve_understands(home: Path) -> None:
     first = path.read_text()
     assert call(*words(setting(first, "ExecStart"))[3:], "--install").exit_code == 0
     assert path.read_text() == first
+
+
+def test_every_option_that_was_given_is_in_the_unit(home: Path) -> None:
+    log = home / "log.csv"
+    log.write_text("")
+    given = {
+        "--data": str(home / "data"),
+        "--port": "9",
+        "--model": "pure",
+        "--memory": "64",
+        "--feed": f"folder:{home}",
+        "--as": "anna",
+        "--zone": "Europe/Berlin",
+        "--speed": "60.0",
+    }
+    switches = ("--demo", "--no-adapt")
+    asked = [word for pair in given.items() for word in pair]
+    assert call("serve", "--install", *asked, *switches).exit_code == 0
+    command = words(setting(unit.place().read_text(), "ExecStart"))[4:]
+    assert {name: command[command.index(name) + 1] for name in given} == given
+    assert set(switches) < set(command)
+    known = {name for each in get_command(app).commands["serve"].params for name in each.opts}  # type: ignore[attr-defined]
+    ends = {"--install", "--uninstall", "--salvage"}
+    assert known - ends == {*given, "--demo", "--adapt"}, "a new option goes into the unit too, and into this test"
+
+
+def test_the_demo_person_is_installed_only_where_they_are_kept(home: Path) -> None:
+    assert "say where with --data" in str(call("serve", "--install", "--demo").exception)
+    assert not unit.place().exists()
 
 
 def test_a_feed_that_cannot_be_is_refused_before_anything_is_written(home: Path) -> None:

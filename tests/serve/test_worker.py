@@ -13,9 +13,12 @@ import pytest
 from serve.real import start
 from serve.world import day
 
-BUSY = (
-    "from stap.serve.worker import questions; asking = questions(); print(asking.get(), flush=True)\nwhile True: pass"
-)
+BUSY = """
+from stap.serve.worker import questions
+print(questions().get(), flush=True)
+while True:
+    pass
+"""
 SCORING = b"stap.serve.scoring"
 
 

@@ -16,6 +16,7 @@ import typer
 from stap import terminal
 from stap.cli.options import Model, load
 from stap.demo.person import LOG as DEMO_LOG
+from stap.errors import BadInput
 from stap.serve import places, unit
 
 LIVE, DEMO_SPEED = timedelta(days=5), 900.0  # of the demo person, whose earlier weeks are there at once
@@ -50,8 +51,12 @@ def serve(
         typer.Option("--demo", help="An invented person, replayed; nothing is kept, unless --data says where."),
     ] = False,
     adapt: Annotated[
-        bool, typer.Option(help="Adapt the model to each person at idle times; needs `pip install 'stap[train]'`.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            help="Adapt the model to each person at idle times, and keep it where it proves better. Without a word: "
+            "if `stap[train]` is installed."
+        ),
+    ] = None,
     install: Annotated[
         bool, typer.Option("--install", help="Write a systemd user unit that runs this command, and end.")
     ] = False,
@@ -71,21 +76,24 @@ def serve(
         saved, damaged = load("stap.serve.salvage").salvage((data or places.data_folder()).absolute())
         terminal.say(f"{saved:,} events are kept; the damaged file is {damaged}")
         return
+    if install and demo and data is None:
+        raise BadInput("--install --demo", "the demo person keeps nothing", "say where with --data, or install without")
     with ExitStack() as after:
         if demo and data is None:
             data = Path(after.enter_context(TemporaryDirectory(prefix="stap-demo-", ignore_cleanup_errors=True)))
         folder = (data or places.data_folder()).absolute()
         making: Any = load("stap.serve.feeds.making")
         feeds = [making.make(each, folder, user, zone, speed) for each in feed or ()]
+        adapts = load("stap.serve.adapting").wanted(adapt)
         if install:
-            options = _options(data, port, model, memory, feed or [], user, zone, speed)
+            options = _options(data, port, model, memory, feed or [], user, zone, speed) + _switches(demo, adapt)
             terminal.say(f"wrote {unit.install(options, folder)}; start it now and with every session by:")
             terminal.say(f"systemctl --user daemon-reload && systemctl --user enable --now {unit.NAME}")
             return
         if demo:
             feeds.append(load("stap.serve.feeds.replay").Replay(user, [DEMO_LOG], DEMO_SPEED, live=LIVE))
         run, core = load("stap.serve.run"), load("stap.serve.core")
-        run.serve(core.Settings(folder, model, memory, adapt), port, feeds, lambda address: _announce(address, demo))
+        run.serve(core.Settings(folder, model, memory, adapts), port, feeds, lambda address: _announce(address, demo))
 
 
 def _announce(address: str, show: bool) -> None:
@@ -103,6 +111,11 @@ def _options(
     given |= dict(zip(("--as", "--zone", "--speed"), others, strict=True))
     options = [str(word) for name, value in given.items() if value is not None for word in (name, value)]
     return options + [word for each in feeds for word in ("--feed", _whole(each))]
+
+
+def _switches(demo: bool, adapt: bool | None) -> list[str]:
+    said = {None: [], True: ["--adapt"], False: ["--no-adapt"]}[adapt]
+    return ["--demo"] * demo + said
 
 
 def _model(model: Path | None) -> Path | None:

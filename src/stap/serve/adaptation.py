@@ -35,8 +35,8 @@ def adapt(folder: Path, user: int, model: Path, out: Path) -> dict[str, Any]:
     proof = extra("stap.train.adapt").adapt(model, corpus, out, "history")
     found = {"helps": proof.helps, **asdict(proof)}
     if proof.helps:
-        before, after = (_hits(corpus, each) for each in (model, out))
-        found |= {"helps": after >= before, "launch_before": before, "launch_after": after}
+        (before, tail), (after, _) = (_hits(corpus, each) for each in (model, out))
+        found |= {"helps": after >= before, "launch_before": before, "launch_after": after, "launch_tail": tail}
         if after < before:
             out.unlink()
     return found
@@ -54,11 +54,11 @@ def _history(store: Store, user: int) -> pl.DataFrame:
     return usage.validate(usage.launches(table), "history")
 
 
-def _hits(corpus: Corpus, model: Path) -> float:
-    """HR@1 in percent at the launcher's moment, on the tail."""
+def _hits(corpus: Corpus, model: Path) -> tuple[float, int]:
+    """HR@1 in percent at the launcher's moment, on the tail; and how many launches that has."""
     ranks = evaluate.launch(corpus, Stap(EngineModel(model))).rank
     tail = ranks[round((1 - TAIL) * len(ranks)) :]
-    return round(100 * float((tail == 1).mean()), 2)
+    return round(100 * float((tail == 1).mean()), 2), len(tail)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -26,6 +27,14 @@ GROWN = 1.5  # times as long as when it was tried last
 LONGEST = 3_600  # seconds that it may take
 COMMAND = (sys.executable, "-m", "stap.serve.adaptation")
 RECORD = "adaptation.json"
+
+
+def wanted(asked: bool | None) -> bool:
+    """Whether a server adapts: as it is told; where nothing was said, wherever what it needs is installed."""
+    able = find_spec("torch") is not None
+    if asked and not able:
+        raise BadInput("--adapt", "needs torch, which is not installed", "pip install 'stap[train]'")
+    return able if asked is None else asked
 
 
 class Adapting:
@@ -54,14 +63,33 @@ class Adapting:
         adapted = self._core.brains.adapted
         return {"users": len(adapted), "tried": len(self._tried)} if adapted or self._tried else None
 
+    def told_of(self, name: str) -> dict[str, Any]:
+        """How it is with one person: what was gained, in guesses that were right of a hundred."""
+        user = self._core.user(name)
+        tried = self._tried.get(str(user), {})
+        own = user in self._core.brains.adapted
+        proof = {name: tried.get(f"launch_{name}") if own else None for name in ("before", "after", "tail")}
+        declined, done = bool(tried.get("declined")), "events" in tried
+        return {"on": self._on, "adapted": own, "tried": done, "declined": declined, **proof}
+
     def back(self, name: str) -> bool:
-        """The shared model answers again; whether another one did."""
+        """The shared model answers from now on, until the person wants it otherwise; whether another one did."""
         user = self._core.user(name)
         had = self._core.brains.drop(user)
         if had:
-            self._core.sessions.anew(user, name).result()
-            self._core.hub.poke(name)
+            self._note(user, {**self._tried.get(str(user), {}), "declined": True})
+            self._core.sessions.anew(user, name).add_done_callback(lambda _: self._core.hub.poke(name))
         return had
+
+    def again(self, name: str) -> None:
+        """It may be tried anew, at the next idle time."""
+        self._note(self._core.user(name), {})
+
+    def tidy(self) -> None:
+        """Nothing is noted of those who were deleted."""
+        known = {str(person.user) for person in self._core.store.people()}
+        self._tried = {user: entry for user, entry in self._tried.items() if user in known}
+        self._write()
 
     def attempt(self, name: str) -> dict[str, Any]:
         """Adapt to somebody now; what was found."""
@@ -70,13 +98,14 @@ class Adapting:
         draft = core.brains.draft(user)
         arguments = (str(core.settings.folder), str(user), str(core.brains.path), str(draft))
         found = self._asked(arguments)
-        if found["helps"] and draft.exists():
+        still = core.store.user(name) == user  # and was not deleted meanwhile
+        if still and found["helps"] and draft.exists():
             core.brains.adopt(user)
             core.sessions.anew(user, name).result()
         draft.unlink(missing_ok=True)
-        self._tried[str(user)] = {"events": events, **found}
-        with replacing(self._path, private=True) as file:
-            file.write_text(json.dumps(self._tried))
+        if still:
+            self._note(user, {"events": events, **found})
+            core.hub.poke(name)
         return found
 
     def _asked(self, arguments: tuple[str, ...]) -> dict[str, Any]:
@@ -101,10 +130,18 @@ class Adapting:
 
     def _due(self) -> str | None:
         for person in self._core.store.people():
-            before = self._tried.get(str(person.user), {}).get("events", 0)
-            if person.events >= max(LEAST, GROWN * before):
+            tried = self._tried.get(str(person.user), {})
+            if not tried.get("declined") and person.events >= max(LEAST, GROWN * tried.get("events", 0)):
                 return person.name
         return None
+
+    def _note(self, user: int, entry: dict[str, Any]) -> None:
+        self._tried = {**self._tried, str(user): entry}
+        self._write()
+
+    def _write(self) -> None:
+        with replacing(self._path, private=True) as file:
+            file.write_text(json.dumps(self._tried))
 
 
 def _answer(text: str) -> dict[str, Any]:

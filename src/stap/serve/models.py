@@ -221,3 +221,15 @@ def offset_of(when: datetime) -> int:
 def local_now() -> datetime:
     """On this machine's clock, with its offset."""
     return datetime.now().astimezone()
+
+
+class AdaptationOut(BaseModel):
+    """A model of one person's own. Before and after are first guesses that were right, in percent of the tail."""
+
+    on: bool  # whether it is tried by itself
+    adapted: bool
+    tried: bool
+    declined: bool  # the person went back
+    before: float | None
+    after: float | None
+    tail: int | None  # launches that it had not seen

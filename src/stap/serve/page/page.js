@@ -1,4 +1,5 @@
 // The page as a whole: who is looked at, what is loaded when, and the wire over which changes come.
+import { adaptation } from "./adaptation.js";
 import { personal, users as allUsers } from "./api.js";
 import { apps } from "./apps.js";
 import { aboutApp, confirmed, forgetting } from "./dialogs.js";
@@ -29,6 +30,7 @@ const list = apps({ open, hide, forget });
 const day = timeline(person);
 const panels = [week(), hits(), follow(), list];
 const machine = server();
+const own = adaptation(person);
 const rights = privacy(person, deleted);
 const taking = imports(person, reload);
 
@@ -93,6 +95,7 @@ const statistics = calmly(10_000, async () => {
     if (whose !== api.user) return;
     for (const panel of panels) panel.update(told);
     day.update(told, about(whose));
+    own.update();
     rights.update(people, machine.last());
     wait = told.hits.length || !told.apps.length ? SOON : Math.min(2 * wait, LATER);
     if (wait > SOON) setTimeout(statistics.now, wait); // the server counts hits when it is first asked for them

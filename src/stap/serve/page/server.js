@@ -44,7 +44,7 @@ function facts(told, samples) {
       Number.isFinite(told.memory_mb) ? `${Math.round(told.memory_mb)} MB` : "–",
       spark(samples.memory, "memory"),
     ),
-    fact("Model", told.model ?? "–", told.adapted ? h("small", {}, "adapted to you") : null),
+    fact("Model", told.model ?? "–"),
     feeds.length
       ? fact(
           "Feeds",

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 
 from stap.errors import BadInput
 from stap.serve import answers
-from stap.serve.models import BegunOut, ImportOut
+from stap.serve.models import AdaptationOut, BegunOut, ImportOut
 from stap.serve.routes.people import Somebody, core
 
 router = APIRouter(prefix="/api/v1", tags=["data"])
@@ -63,11 +63,24 @@ def export(request: Request, user: Somebody) -> StreamingResponse:
 def delete(request: Request, user: Somebody) -> None:
     """Nothing of the user stays."""
     request.app.state.feeding.delete(user)
+    request.app.state.adapting.tidy()
+
+
+@router.get("/users/{user}/adaptation", response_model=AdaptationOut)
+def adaptation(request: Request, user: Somebody) -> JSONResponse:
+    """Whether a model of the user's own answers, and what it gained."""
+    return JSONResponse(request.app.state.adapting.told_of(user))
+
+
+@router.post("/users/{user}/adaptation", status_code=204)
+def again(request: Request, user: Somebody) -> None:
+    """Who went back allows it again: it is tried at the next idle time."""
+    request.app.state.adapting.again(user)
 
 
 @router.delete("/users/{user}/adaptation", status_code=204)
 def back(request: Request, user: Somebody) -> None:
-    """Go back to the model that all share."""
+    """Go back to the model that all share, and stay there."""
     if not request.app.state.adapting.back(user):
         raise BadInput("adaptation", "there is none", "the shared model answers already")
 
@@ -76,3 +89,4 @@ def back(request: Request, user: Somebody) -> None:
 def delete_everything(request: Request) -> None:
     """Nothing of anybody stays."""
     request.app.state.feeding.delete_everything()
+    request.app.state.adapting.tidy()
