@@ -38,6 +38,10 @@ def test_a_line_hears_of_changes_of_its_user_and_ends_with_the_server(tmp_path: 
         kind, told = next_message(response)
         assert (kind, told["events"]) == ("ranking", 20)
         assert {"app", "probability", "reasons"} == told["ranking"][0].keys()
+        server.ask("POST", "/api/v1/users/me/imports", "no log")
+        kind, told = next_message(response)
+        assert (kind, told["name"], told["state"], told["stranger"]) == ("import", "log", "failed", True)
+        assert next_message(response)[0] == "ranking"
         server.process.terminate()
         assert response.read() == b"", "the line is closed, and the server does not wait for it"
         server.process.join(20)

@@ -30,6 +30,7 @@ WEEK = timedelta(weeks=1)
 class Import:
     """One log on its way: reading, learning, done or failed."""
 
+    number: str
     user: str
     name: str
     state: str = "reading"
@@ -37,9 +38,10 @@ class Import:
     events: int = 0
     error: dict[str, str] | None = None
     notes: list[str] = field(default_factory=list)
+    stranger: bool = False  # it failed for it is no log at all
 
     def told(self) -> dict[str, Any]:
-        return {key: value for key, value in asdict(self).items() if key not in ("user", "name")}
+        return {key: value for key, value in asdict(self).items() if key not in ("number", "user", "name")}
 
 
 class Imports:
@@ -67,11 +69,11 @@ class Imports:
 
     def begin(self, user: str, path: Path, name: str, zone: str | None) -> str:
         """Read a file that was handed over, and remove it."""
-        return self._begin(Import(user, name), path, Options(zone=zone), remove=True)
+        return self._begin(Import(token_hex(8), user, name), path, Options(zone=zone), remove=True)
 
     def demo(self, user: str) -> str:
         """The bundled person, as if their four weeks had ended now."""
-        return self._begin(Import(user, DEMO_LOG.name), DEMO_LOG, Options(), remove=False)
+        return self._begin(Import(token_hex(8), user, DEMO_LOG.name), DEMO_LOG, Options(), remove=False)
 
     def told(self, user: str, number: str) -> dict[str, Any]:
         job = self._jobs.get(number)
@@ -80,26 +82,26 @@ class Imports:
         return job.told()
 
     def _begin(self, job: Import, path: Path, options: Options, remove: bool) -> str:
-        number = token_hex(8)
         for old in list(self._jobs)[: max(0, len(self._jobs) - MOST_REMEMBERED)]:
             del self._jobs[old]
-        self._jobs[number] = job
+        self._jobs[job.number] = job
         self._reading.submit(self._run, job, path, options, remove)
-        return number
+        return job.number
 
     def _run(self, job: Import, path: Path, options: Options, remove: bool) -> None:
         try:
             self._learn(job, self._read(job, path, options, recent=not remove))
             job.state, job.share = "done", 1.0
         except BadInput as error:
-            job.state, job.error = "failed", _problem(error, path, job.name)
+            job.stranger, job.error = isinstance(error, sources.NoLog), _problem(error, path, job.name)
+            job.state = "failed"
         except Exception as error:
             unexpected = BadInput(job.name, f"unexpected {type(error).__name__}", "please report it")
             job.state, job.error = "failed", _problem(unexpected, path, job.name)
         finally:
             if remove:
                 shutil.rmtree(path.parent, ignore_errors=True)
-            self._core.hub.poke(job.user)
+            self._core.hub.tell(job.user, "import", {"import": job.number, "name": job.name, **job.told()})
 
     def _read(self, job: Import, path: Path, options: Options, recent: bool) -> list[EventIn]:
         """The events of the one person in a log."""

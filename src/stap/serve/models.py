@@ -201,6 +201,7 @@ class ImportOut(BaseModel):
     events: int
     error: Problem | None
     notes: list[str]
+    stranger: bool  # it failed for it is no log at all
 
 
 def micros(when: datetime) -> int:

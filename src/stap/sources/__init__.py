@@ -25,7 +25,7 @@ from stap.sources.reading.scratch import Scratch
 from stap.sources.reading.system import is_system, set_aside, system_kind
 from stap.sources.reading.text import clean
 
-__all__ = ["FORMATS", "Imported", "Options", "read", "read_piece"]
+__all__ = ["FORMATS", "Imported", "NoLog", "Options", "read", "read_piece"]
 
 SOURCES: dict[str, Source] = {
     source.NAME: source for source in (lsapp, tsinghua, ubiqlog, dumpsys, app_usage, activitywatch, aware, plain)
@@ -34,6 +34,10 @@ FORMATS = tuple(SOURCES)
 SURE = 0.5
 LONGEST_GAP = 1e9  # seconds
 NAME_IT = f"name the format with --format ({', '.join(FORMATS)})"
+
+
+class NoLog(BadInput):
+    """A file of no format that is known here."""
 
 
 @dataclass(frozen=True)
@@ -168,9 +172,12 @@ def _recognise(log: Log) -> Source | None:
     return SOURCES[best] if sure[best] >= SURE else None
 
 
-def _unknown(log: Log) -> BadInput:
+def _unknown(log: Log) -> NoLog:
     """Why nobody knew it: a damaged file deserves its own words."""
     if log.head().data.startswith(b"PK"):
-        return BadInput(log.name, "a zip archive", "unpack it and name the folder")
-    clean(log)
-    return BadInput(log.name, "no format that is known here", NAME_IT)
+        return NoLog(log.name, "a zip archive", "unpack it and name the folder")
+    try:
+        clean(log)
+    except BadInput as error:
+        return NoLog(error.where, error.why, error.remedy, error.row)
+    return NoLog(log.name, "no format that is known here", NAME_IT)

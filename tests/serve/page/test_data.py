@@ -29,6 +29,14 @@ def drop(page: Page, name: str, text: str) -> None:
     assert page.evaluate(DROP, [name, text])
 
 
+def drop_path(page: Page, path: Path) -> None:
+    """As the system does it when somebody lets go of a file or a folder over the page."""
+    line = page.context.new_cdp_session(page)
+    dragged = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        line.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": dragged})
+
+
 def test_the_first_visit_offers_the_demo_person(browser: Browser, tmp_path: Path) -> None:
     with served(tmp_path) as site, visit(browser, site.address) as page:
         page.get_by_role("button", name="Try the demo person").click()
@@ -60,6 +68,49 @@ def test_a_bad_log_gets_the_servers_own_words(browser: Browser, tmp_path: Path) 
         page.get_by_role("button", name="Dismiss broken.csv").click()
         expect(failed).to_have_count(0)
         expect(page.get_by_role("button", name="Try the demo person")).to_be_visible()
+
+
+def test_an_import_is_told_to_every_open_page(browser: Browser, tmp_path: Path) -> None:
+    with served(tmp_path) as site, visit(browser, site.address) as page, visit(browser, site.address) as other:
+        for each in (page, other):
+            expect(each.locator("#link")).to_have_text("Live")
+        drop(page, "my phone.csv", LOG.read_text())
+        for each in (page, other):
+            expect(each.locator("#row .card")).to_have_count(5)
+            expect(each.locator("#imports .file")).to_have_text("my phone.csv")
+            expect(each.locator("#imports .state")).to_contain_text("events learned")
+        drop(other, "broken.csv", BROKEN)
+        for each in (page, other):
+            expect(each.locator("#imports .failed .reason")).to_contain_text("broken.csv")
+            expect(each.locator("#imports > li")).to_have_count(2)
+
+
+def test_of_a_dropped_folder_every_log_is_taken_and_the_rest_is_counted(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "exports"
+    (folder / "phone").mkdir(parents=True)
+    lines = LOG.read_text().splitlines(keepends=True)
+    (folder / "one.csv").write_text("".join(lines[:200]))
+    (folder / "phone" / "two.csv").write_text("".join([lines[0], *lines[200:400]]))
+    (folder / "broken.csv").write_text(BROKEN)
+    (folder / "letter.txt").write_text("Dear all,\nno log is in here.\n" * 9)
+    (folder / "photo.png").write_bytes(b"\x89PNG\r\n")
+    (folder / ".hidden.csv").write_text(BROKEN)
+    with served(tmp_path / "data") as site, visit(browser, site.address) as page:
+        expect(page.locator("#link")).to_have_text("Live")
+        drop_path(page, folder)
+        entries = page.locator("#imports > li")
+        expect(entries.first).to_contain_text("exports")
+        expect(entries.first.locator(".state")).to_have_text("3 logs, 3 other files passed over")
+        expect(entries).to_have_count(4)
+        expect(page.locator("#imports .failed .reason")).to_contain_text("broken.csv")
+        assert site.get("/users")["users"][0]["events"] == 2 * 399
+        page.reload()
+        (folder / "one.csv").unlink()
+        (folder / "broken.csv").unlink()
+        (folder / "phone" / "two.csv").unlink()
+        expect(page.locator("#link")).to_have_text("Live")
+        drop_path(page, folder)
+        expect(page.locator("#imports .failed .reason")).to_have_text("exports: no log in this folder")
 
 
 def test_a_hidden_app_leaves_the_row_and_comes_back(browser: Browser, tmp_path: Path) -> None:

@@ -139,7 +139,11 @@ function connect() {
     }
   });
   wire.addEventListener("problem", () => again());
-  wire.addEventListener("import", (event) => /"done"/.test(event.data) && again());
+  wire.addEventListener("import", (event) => {
+    const told = JSON.parse(event.data);
+    taking.ended(told);
+    if (told.state === "done") again();
+  });
 }
 const again = calmly(2000, reload);
 

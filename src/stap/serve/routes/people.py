@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from stap.errors import BadInput
 from stap.serve import answers
 from stap.serve.core import Core
-from stap.serve.live import SILENCE
+from stap.serve.live import SILENCE, message
 from stap.serve.models import (
     MOST_NAMED,
     App,
@@ -141,7 +140,7 @@ async def forget(request: Request, user: Somebody, body: AppIn) -> None:
 
 @router.get("/{user}/live", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
 async def live(request: Request, user: Somebody, k: Count = 5) -> StreamingResponse:
-    """Server-sent events: `ranking` after every change, and a comment while nothing happens."""
+    """Server-sent events: `ranking` after every change, `import` when one ends; a comment while nothing happens."""
     server = core(request)
     watching = server.hub.watching(user)
     watcher = watching.__enter__()
@@ -150,7 +149,8 @@ async def live(request: Request, user: Somebody, k: Count = 5) -> StreamingRespo
         try:
             fresh = True
             while not server.hub.closed:
-                yield await run_in_threadpool(_told, server, user, k) if fresh else ": still here\n\n"
+                told = await run_in_threadpool(_told, server, user, k) if fresh else ": still here\n\n"
+                yield watcher.heard() + told
                 await asyncio.sleep(CALM)
                 fresh = await watcher.changed(SILENCE)
         finally:
@@ -161,8 +161,6 @@ async def live(request: Request, user: Somebody, k: Count = 5) -> StreamingRespo
 
 def _told(server: Core, user: str, k: int) -> str:
     try:
-        return f"event: ranking\ndata: {json.dumps(answers.ranking(server, user, k))}\n\n"
+        return message("ranking", answers.ranking(server, user, k))
     except BadInput as error:
-        return (
-            f"event: problem\ndata: {json.dumps({'where': error.where, 'why': error.why, 'remedy': error.remedy})}\n\n"
-        )
+        return message("problem", {"where": error.where, "why": error.why, "remedy": error.remedy})
