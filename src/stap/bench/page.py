@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -25,17 +24,14 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from stap.prior.person import power_law
+from stap.bench.year import lived
 from stap.serve.client import Client
-from stap.serve.core import Core, Settings
-from stap.serve.models import EventIn, Kind
 from stap.serve.places import HOST
 from stap.serve.security import POLICY
 from stap.verdict import Figure, publish
 
-LAUNCHES, APPS, DAYS = 36_500, 500, 365
+LAUNCHES, APPS = 36_500, 500
 ROUNDS = 5
-LATE: dict[Kind, float] = {"opened": 0.0, "closed": 0.5}  # of the way to the next launch
 USABLE = 200  # milliseconds after the browser says that the page is loaded
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 HTML = b"<!doctype html><div id=a></div><script src=plotly.js></script><script src=plot.js></script>"
@@ -55,23 +51,6 @@ new PerformanceObserver((list) => {
 }).observe({ type: "longtask", buffered: true });
 """
 TOLD = "[performance.getEntriesByType('navigation')[0].loadEventEnd, row, whole, longest]"
-
-
-def lived(folder: Path) -> None:
-    """A year on disk, learned once, as it is on any later day."""
-    rng = np.random.default_rng(0)
-    apps = rng.choice(APPS, LAUNCHES, p=power_law(APPS, 1.0)).tolist()
-    first, step = datetime.now(UTC) - timedelta(days=DAYS), timedelta(days=DAYS) / LAUNCHES
-    core = Core(Settings(folder))
-    for begin in range(0, LAUNCHES, 1000):
-        events = [
-            EventIn(id=f"{kind}{number}", kind=kind, app=f"App {apps[number]}", at=first + (number + late) * step)
-            for number in range(begin, min(begin + 1000, LAUNCHES))
-            for kind, late in LATE.items()
-        ]
-        core.take("me", events, many=True).result()
-    core.sessions.anew(core.user("me"), "me").result()
-    core.close()
 
 
 @contextmanager
@@ -139,7 +118,7 @@ def peer() -> Iterator[str]:
 def run() -> dict[str, Any]:
     path = next(found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name)))
     with TemporaryDirectory(prefix="stap-page-") as name:
-        lived(Path(name))
+        lived(Path(name), LAUNCHES, APPS)
         with running(Path(name)) as ours, peer() as theirs, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=path, args=QUIET)
             timed(browser, ours)

@@ -35,7 +35,7 @@ from stap.studies import numbers as by_numbers
 from stap.studies import people as by_people
 from stap.weights import model_file
 
-BENCHES = ("import", "windows", "stream", "fleet", "training", "muon", "latency", "shipped", "serve", "page")
+BENCHES = ("import", "windows", "stream", "fleet", "training", "muon", "latency", "shipped", "serve", "year", "page")
 
 Trained = Annotated[
     list[str] | None, typer.Option("--data", metavar="LOG", help="What the runs were trained on; may be repeated.")
