@@ -33,6 +33,10 @@ Named = Annotated[
 Synthetic = Annotated[
     int, typer.Option(min=0, max=100_000, metavar="N", help="Also so many people of the prior, as a population.")
 ]
+Lengths = Annotated[
+    list[int] | None,
+    typer.Option("--length", min=2, max=65_536, help="A context length in events instead of all; may be repeated."),
+]
 
 
 @dataclass(frozen=True)
@@ -128,14 +132,15 @@ def ablation(lab: Lab) -> None:
 
 @study.command("context")
 @about_people
-def context(lab: Lab, synthetic: Synthetic = 0, model: Model = None) -> None:
+def context(lab: Lab, synthetic: Synthetic = 0, model: Model = None, lengths: Lengths = None) -> None:
     """How much of the past is worth reading? A model for every length; with --model, one that is given less and less.
 
     Example: `stap study context --log phones=phones.parquet --synthetic 20 --model pure --out results/context`
     """
-    people = (*lab.people("context"), *made(synthetic, LONG))
+    real = () if synthetic and not any(lab.given) else lab.people("context")
     own = model_file(model) if model else None
-    lab.carry_out(load("stap.studies.context").Context(lab.scale, people, own))
+    chosen = tuple(sorted(set(lengths or ())))
+    lab.carry_out(load("stap.studies.context").Context(lab.scale, (*real, *made(synthetic, LONG)), own, chosen))
 
 
 @study.command("dynamics")

@@ -26,9 +26,10 @@ from stap.train.config import TrainConfig
 
 LENGTHS: dict[Scale, tuple[int, ...]] = {
     "paper": tuple(2**power for power in range(4, 15)),
-    "here": tuple(2**power for power in range(4, 13)),
+    "here": tuple(2**power for power in range(4, 13)),  # real logs here are hardly longer
     "toy": (16, 64),
 }
+LEAST_STEPS: dict[Scale, int] = {"paper": 0, "here": 40, "toy": 0}  # long windows make large batches, and few
 GIVEN = "one model, given less"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9")
 EXPLAINED = (
@@ -40,17 +41,23 @@ EXPLAINED = (
 @dataclass(frozen=True)
 class Context(Trains):
     model: Path | None  # a trained one that is given less; without statistics of its own
+    chosen: tuple[int, ...] = ()  # lengths other than the scale's own
     SEEDS: ClassVar[dict[Scale, int]] = {"paper": 5, "here": 1, "toy": 1}
     name: ClassVar[str] = "context"
     question: ClassVar[str] = "How much of the past is worth reading?"
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return self.chosen or LENGTHS[self.scale]
+
     def about(self) -> dict[str, Any]:
-        return super().about() | {"model": file_hash(self.model) if self.model else None}
+        about = super().about() | {"model": file_hash(self.model) if self.model else None}
+        return about | ({"lengths": list(self.chosen)} if self.chosen else {})
 
     def jobs(self) -> list[Job]:
         jobs, recipe = [], self.recipe
         for number, people in enumerate(self.people):
-            for length in LENGTHS[self.scale]:
+            for length in self.lengths:
                 for seed in self.seeds:
                     settings = self._settings(people, length, seed)
                     jobs.append(Job(f"{number}-{length}-{seed}", learn, (people, settings, recipe.usages), True))
@@ -60,13 +67,23 @@ class Context(Trains):
 
     def _settings(self, people: NamedPeople, length: int, seed: int) -> TrainConfig:
         settings = self.recipe.settings(people, seed, length)
-        tokens = max(settings.tokens_per_batch, *LENGTHS[self.scale])
-        return replace(settings, split=(7, 1, 2), tokens_per_batch=tokens, curriculum=())
+        tokens = max(settings.tokens_per_batch, *self.lengths)
+        passed = 2 * 0.7 * len(people.read(self.recipe.usages).app) / tokens  # steps of one epoch
+        epochs = max(settings.epochs, round(LEAST_STEPS[self.scale] / passed))
+        check = max(1, epochs // 4)
+        return replace(
+            settings,
+            split=(7, 1, 2),
+            tokens_per_batch=tokens,
+            curriculum=(),
+            epochs=epochs,
+            validate_every=check if epochs > settings.epochs else settings.validate_every,
+        )
 
     def outcome(self, found: Mapping[str, Found]) -> Outcome:
         panels: dict[str, dict[str, dict[str, list[dict[str, float]]]]] = {"validation": {}, "test": {}, GIVEN: {}}
         for number, people in enumerate(self.people):
-            for length in LENGTHS[self.scale]:
+            for length in self.lengths:
                 of_seeds = [found[f"{number}-{length}-{seed}"] for seed in self.seeds]
                 for panel in ("validation", "test"):
                     panels[panel].setdefault(people.name, {})[str(length)] = [each[panel] for each in of_seeds]
