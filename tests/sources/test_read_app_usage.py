@@ -34,6 +34,8 @@ def starts(path: Path) -> list[str]:
         (["2023. 1. 14.", "2022. 12. 31."], ["2022-12-31", "2023-01-14"]),
         (["14/1/2566", "13/1/2566"], ["2023-01-13", "2023-01-14"]),  # Buddhist years
         (["۱۴/۱/۲۰۲۳", "۱۳/۱/۲۰۲۳"], ["2023-01-13", "2023-01-14"]),
+        (["১৪/১/২০২৩", "১৩/১/২০২৩"], ["2023-01-13", "2023-01-14"]),  # Bengali
+        (["၁၄/၁/၂၀၂၃", "꤁꤃/1/2023"], ["2023-01-13", "2023-01-14"]),  # Burmese, Kayah Li: found by fuzzing
         (
             ["5/4/20", "4/4/20", "3/4/20", "2/4/20", "1/4/20"],
             ["2020-04-01", "2020-04-02", "2020-04-03", "2020-04-04", "2020-04-05"],
@@ -94,6 +96,8 @@ def test_clocks(tmp_path: Path, time: str, expected: str) -> None:
         ("28/2/2020", "10:00:00 xm", "row 4: not a possible time"),
         ("28/2/2020", "13:00:00 PM", "row 4: not a possible time"),
         ("soon", "10:00:00", "row 4: not a possible date: 'soon'"),
+        ("28/2/²", "10:00:00", "row 4: not a possible date: '28/2/²'"),
+        ("28/2/⑳", "10:00:00", "row 4: not a possible date: '28/2/⑳'"),
     ],
 )
 def test_times_that_are_none(tmp_path: Path, date: str, time: str, why: str) -> None:
@@ -103,7 +107,10 @@ def test_times_that_are_none(tmp_path: Path, date: str, time: str, why: str) -> 
     assert load(log, skip_bad_rows=True).skipped == 1
 
 
-@pytest.mark.parametrize(("duration", "why"), [("soon", "not a duration"), ("-0:00:10", "end before start")])
+@pytest.mark.parametrize(
+    ("duration", "why"),
+    [("soon", "not a duration"), ("-0:00:10", "end before start"), ("9" * 23 + ":00:10", "not a duration")],
+)
 def test_durations_that_are_none(tmp_path: Path, duration: str, why: str) -> None:
     with pytest.raises(BadInput, match=f"row 2: {why}"):
         load(write(tmp_path, HEADER + f'"Mail","31/1/2020","10:00:00","{duration}"\n'))

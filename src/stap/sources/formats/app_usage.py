@@ -25,7 +25,7 @@ from stap.usage import BETWEEN
 NAME = "app-usage"
 COLUMNS = ["app", "date", "time", "duration"]
 HEADER = ["app name", "date", "time", "duration"]
-DURATION = r"^(-?)(\d+):(\d\d?):(\d\d?)$"
+DURATION = r"^(-?)([0-9]{1,6}):([0-9][0-9]?):([0-9][0-9]?)$"
 NAMED = re.compile(r"^(?P<stem>.+?) ?[(（](?P<inner>.+)[)）]$")
 
 LOCKS = words("""

@@ -6,6 +6,7 @@ import os
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from unicodedata import decimal
 
 import polars as pl
 
@@ -16,10 +17,10 @@ from stap.usage import TIME
 EARLIEST, LATEST = datetime(1990, 1, 1), datetime(2100, 1, 1)
 OFFSETS = (-12 * 60, 14 * 60)  # minutes east of UTC that a clock can be
 REPEATS = (60, 30)  # minutes that a clock is put back in autumn; 30 on Lord Howe Island
-OFFSET = r" ?(?:Z|[+-]\d\d:\d\d|[+-]\d{4})$"
+OFFSET = r" ?(?:Z|[+-][0-9]{2}:[0-9]{2}|[+-][0-9]{4})$"
 _TIME = "a time"  # no log has a column of this name
 IMPOSSIBLE = ~pl.col(_TIME).is_between(EARLIEST, LATEST, closed="left")
-DIGITS = {chr(base + digit): str(digit) for base in (0x06F0, 0x0660) for digit in range(10)}  # Persian, Arabic
+SCRIPTS = range(0x80, 0x20000)  # where the digits of all other scripts are
 
 
 def take_time(sieve: Sieve, frame: pl.DataFrame, name: str, parsed: pl.Expr) -> pl.DataFrame:
@@ -62,7 +63,7 @@ def iso_utc(text: pl.Expr) -> pl.Expr:
 
 def _east(text: pl.Expr) -> pl.Expr:
     """Minutes that its offset is ahead of UTC; beyond all OFFSETS where nobody could have written it."""
-    parts = text.str.strip_chars().str.extract_groups(r":\d\d(?:\.\d+)? ?([+-])(\d\d):?(\d\d)$").struct
+    parts = text.str.strip_chars().str.extract_groups(r":[0-9]{2}(?:\.[0-9]+)? ?([+-])([0-9]{2}):?([0-9]{2})$").struct
     hours, minutes = (parts.field(place).cast(pl.Int64) for place in ("2", "3"))
     total = pl.when(minutes < 60).then(hours * 60 + minutes).when(minutes.is_not_null()).then(OFFSETS[1] + 1)
     return pl.when(parts.field("1") == "-").then(-total).otherwise(total).fill_null(0)
@@ -89,8 +90,13 @@ def epoch_utc(column: str) -> pl.Expr:
 
 @cache
 def ascii_digits(column: str) -> pl.Expr:
-    """Persian and Arabic digits as 0-9."""
-    return pl.col(column).str.replace_many(DIGITS)
+    """Persian, Arabic, Bengali and all other scripts' digits as 0-9."""
+    return pl.col(column).str.replace_many(_digits())
+
+
+@cache
+def _digits() -> dict[str, str]:
+    return {chr(code): str(decimal(chr(code))) for code in SCRIPTS if chr(code).isdecimal()}
 
 
 class Zone:

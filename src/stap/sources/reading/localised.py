@@ -16,8 +16,9 @@ from stap.errors import BadInput, short
 from stap.sources.reading.rows import ROW, Sieve
 
 ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year", "ymd": "year/month/day"}
-NUMBERS = r"^\D*(\d{1,4})\D+(\d{1,2})\D+(\d{1,4})\D*$"
-TIMES = r"^(\D*)(\d{1,2})\D+(\d{1,2})\D+(\d{1,2})(\D*)$"
+# \d is the digits of every script, of which ascii_digits has made 0-9; one it does not know is no part of a date.
+NUMBERS = r"^\D*([0-9]{1,4})\D+([0-9]{1,2})\D+([0-9]{1,4})\D*$"
+TIMES = r"^(\D*)([0-9]{1,2})\D+([0-9]{1,2})\D+([0-9]{1,2})(\D*)$"
 BLANKS = r"[\s.\u{202f}\u{a0}]"
 BUDDHIST = 543  # Thai phones count from the Buddha: 2566 is 2023
 
