@@ -11,8 +11,7 @@ import pytest
 from polars.exceptions import PanicException
 
 from cli.made import GOOD, call
-from stap import cli
-from stap.cli import UNEXPECTED, main
+from stap.cli import UNEXPECTED, commands, main
 from stap.errors import BadInput
 
 NAMES = ["[/x]", r"$\frac$", "[bold]", "\x1b[31mred", "\u202egpj.exe", "é█微信", "$^$", "a\u2066b"]
@@ -181,7 +180,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def failing() -> None:
         raise error
 
-    monkeypatch.setattr(cli, "app", failing)
+    monkeypatch.setattr(commands, "command_line", lambda asked: failing)
     monkeypatch.setattr(sys, "argv", ["stap", "describe", "secret.csv"])
     main()
 

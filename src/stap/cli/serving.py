@@ -15,14 +15,12 @@ import typer
 
 from stap import terminal
 from stap.cli.options import Model, load
+from stap.cli.using import Data
 from stap.demo.person import LOG as DEMO_LOG
 from stap.errors import BadInput
 from stap.serve import places, unit
 
 LIVE, DEMO_SPEED = timedelta(days=5), 900.0  # of the demo person, whose earlier weeks are there at once
-Data = Annotated[
-    Path | None, typer.Option("--data", metavar="FOLDER", help="Where everything is kept; ~/.local/share/stap.")
-]
 
 
 def serve(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from threading import Event
 from typing import Annotated
@@ -10,13 +9,13 @@ from typing import Annotated
 import typer
 
 from stap import terminal
-from stap.cli.serving import Data
-from stap.errors import BadInput
-from stap.files import read_bytes
+from stap.serve import top as topping
 from stap.serve import watch as watching
 from stap.serve.client import Client
 
-LARGEST_LIST = 16 << 20  # bytes
+Data = Annotated[
+    Path | None, typer.Option("--data", metavar="FOLDER", help="Where everything is kept; ~/.local/share/stap.")
+]
 User = Annotated[str, typer.Option("--user", metavar="NAME", help="Whose predictions.")]
 
 
@@ -35,26 +34,8 @@ def top(
 
     Example: `stap top | rofi -dmenu`, `dmenu_path | stap top --list - | dmenu`
     """
-    if listed is None:
-        for app, _ in Client(user, data=data).rank(k):
-            terminal.say(app)
-        return
-    text = (sys.stdin.buffer.read(LARGEST_LIST) if listed == "-" else read_bytes(Path(listed), LARGEST_LIST)).decode(
-        "utf-8", "replace"
-    )
-    try:
-        ranked = [app for app, _ in Client(user, data=data).rank(k)]
-    except BadInput as error:
-        terminal.note(f"note: in the order given: {error}")
-        ranked = []
-    for line in _likely_first(text.splitlines(), ranked):
+    for line in topping.lines(k, listed, user, data, terminal.note):
         terminal.say(line)
-
-
-def _likely_first(lines: list[str], ranked: list[str]) -> list[str]:
-    """Capitals do not matter: a logger's Firefox is a menu's firefox."""
-    place = {app.casefold(): number for number, app in enumerate(ranked)}
-    return sorted(lines, key=lambda line: place.get(line.casefold(), len(place)))
 
 
 def watch(

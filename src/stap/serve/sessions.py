@@ -40,6 +40,7 @@ class Session:
         self.lock = RLock()  # of the life
         self.arrived: deque[Row] = deque()  # the writer appends, in the order of commits
         self.making: Future[None] | None = None  # a new life, in the background
+        self.learned, self.whole = 0, 0  # events of that, so far and in all
         self.gone = False  # no longer among the sessions
         self.outdated = False  # the history lost events
         self.bytes = 0
@@ -125,8 +126,8 @@ class Sessions:
                 return self._make(session)
             self._make_behind(session)
         if life is None:
-            why = "is being made from a long history"
-            raise Learning("session", why, "ask again in some seconds")
+            how_far = f"{session.learned:,} of {session.whole:,} events" if session.whole else "it waits its turn"
+            raise Learning("history", f"is being learned: {how_far}", "ask again in some seconds")
         return life
 
     def _taken(self, session: Session, life: Life) -> bool:
@@ -149,13 +150,19 @@ class Sessions:
 
     def _remake(self, session: Session, tick: Tick) -> None:
         """Until nothing late has come in between."""
+
+        def learned(steps: int) -> None:
+            session.learned += steps
+            tick(steps)
+
         while not session.gone:
             with session.lock:
                 if session.life is not None and self._taken(session, session.life):
                     return
             session.outdated = False
             fresh, model = self._brains.of(session.user)
-            life = self._making.made(session.user, fresh.fresh(session.name), model, tick)
+            session.learned, session.whole = 0, self._making.behind(session.user, model)
+            life = self._making.made(session.user, fresh.fresh(session.name), model, learned)
             with session.lock:
                 if self._making.caught_up(session.user, life):
                     session.life = life

@@ -6,11 +6,16 @@ import re
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
+from browsing import barriers
 from playwright.sync_api import Browser, expect
 
 from serve.page.visit import APPS, habits, row, served, visit
+from stap.serve import sessions
+from stap.serve.life import Life
+from stap.serve.store import Row
 
 
 def taken_up(app: str) -> list[tuple[str, datetime]]:
@@ -62,6 +67,33 @@ def test_a_paused_row_waits(browser: Browser, tmp_path: Path) -> None:
             assert row(page) == before
             page.get_by_role("button", name="Go on").click()
             expect(page.locator("#row .name", has_text="Brand new")).to_have_count(1)
+
+
+@pytest.mark.slow
+def test_the_page_says_how_far_a_long_history_is_learned(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, enough, go_on, observe = [0], 100, Event(), Life.observe
+
+    def slowly(life: Life, row: Row) -> None:
+        if seen[0] == enough:
+            assert go_on.wait(120)
+        seen[0] += 1
+        observe(life, row)
+
+    monkeypatch.setattr(sessions, "AT_ONCE", -1)  # nothing is made while a client waits
+    monkeypatch.setattr(Life, "observe", slowly)
+    with served(tmp_path) as site:
+        site.launched(*habits())
+        with visit(browser, site.address, refused=True) as page:
+            told = page.locator("#learning")
+            expect(told).to_contain_text("100 of 672 events")
+            expect(page.get_by_label("How far your history is learned")).to_have_attribute("value", str(100 / 672))
+            assert barriers(page) == []
+            go_on.set()
+            expect(page.locator("#row .card")).to_have_count(5)
+            expect(page.locator("#app-list li").first).to_be_visible()
+            expect(told).to_be_hidden()
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ export function apps({ open, hide, forget }) {
   const more = h("button", {
     type: "button",
     class: "quiet more",
+    hidden: true,
     onclick: () => {
       all = true;
       show();

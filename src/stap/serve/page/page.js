@@ -7,6 +7,7 @@ import { byId, calmly, h } from "./dom.js";
 import { follow } from "./follow.js";
 import { hits } from "./hits.js";
 import { imports } from "./imports.js";
+import { howFar } from "./learning.js";
 import { next } from "./next.js";
 import { privacy } from "./privacy.js";
 import { server } from "./server.js";
@@ -25,6 +26,7 @@ let locked = false;
 let wait = SOON; // until hits that are being counted are asked for again
 
 const person = { api: () => api, failed };
+const learning = howFar();
 const row = next(person, open);
 const list = apps({ open, hide, forget });
 const day = timeline(person);
@@ -36,15 +38,16 @@ const taking = imports(person, reload);
 
 function failed(refusal) {
   if (!("status" in refusal)) throw refusal; // a mistake of ours: the console has it
-  const learning = refusal.status === 503;
-  if (learning) again();
+  if (refusal.status === 503 && refusal.where === "history") {
+    learning.show(refusal.why);
+    again();
+    return;
+  }
   locked = refusal.status === 401;
   if (locked) {
     wire.close(); // asking again would not help
     tell("away", "Locked");
   }
-  notice.classList.toggle("calm", learning);
-  if (learning) refusal = { why: "Your history is being learned.", remedy: "This takes a moment." };
   const why = locked ? "This page needs the address that `stap serve` printed." : refusal.why;
   const remedy = locked ? "Open it once; it holds the key, and this browser remembers it." : refusal.remedy;
   notice.replaceChildren(
@@ -93,6 +96,7 @@ const statistics = calmly(10_000, async () => {
     const told = await api.statistics();
     people = await allUsers();
     if (whose !== api.user) return;
+    learning.over();
     for (const panel of panels) panel.update(told);
     day.update(told, about(whose));
     own.update();
@@ -109,6 +113,7 @@ function choose(user) {
   localStorage.setItem("stap-user", user);
   row.empty();
   day.empty();
+  learning.over();
   connect();
 }
 
