@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from serve.world import MONDAY, day, event, serving
+from serve.world import BASE, MONDAY, TOKEN, day, event, serving
 from stap.serve import answers, quick
+from stap.serve.limits import Limits
 from stap.serve.routes import people
 
 SHORT, LONG = "application/json", "application/json; charset=utf-8"  # only the first is plainly right
@@ -78,3 +80,39 @@ def test_without_the_token_or_too_large_nothing_is_taken(tmp_path: Path) -> None
         large = json.dumps({"events": day()}) + " " * (2 << 20)
         assert client.post("/api/v1/users/a/events", content=large, headers={"Content-Type": SHORT}).status_code == 413
         assert client.get("/api/v1/users/a/history").status_code == 404
+
+
+@pytest.mark.parametrize("kind", [SHORT, LONG])
+def test_a_body_that_turns_out_too_large_is_refused_as_such(tmp_path: Path, kind: str) -> None:
+    """Its length is not said before, so it is found out while it comes."""
+    pieces = (b" " * (1 << 16) for _ in range(40))
+    with serving(tmp_path) as client:
+        told = client.post("/api/v1/users/a/events", content=pieces, headers={"Content-Type": kind})
+        assert told.status_code == 413
+        assert "too large" in told.json()["error"]["why"]
+
+
+@pytest.mark.parametrize("kind", [SHORT, LONG])
+def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path, kind: str) -> None:
+    """Through the application itself: a client of the tests always sends all it has."""
+    told: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        told.append(message)
+
+    with serving(tmp_path, Limits(patience=0.05)) as client:
+        headers = {"Host": BASE.removeprefix("http://"), "Authorization": f"Bearer {TOKEN}", "Content-Type": kind}
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/api/v1/users/a/events",
+            "query_string": b"",
+            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+            "server": ("127.0.0.1", 8765),
+        }
+        asyncio.run(client.app(scope, receive, send))  # type: ignore[arg-type]
+    assert told[0]["status"] == 408

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from pydantic import ValidationError
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -42,26 +43,38 @@ class Quick:
         if place is None or asked is None or JSON not in scope["headers"]:
             await self.app(scope, receive, send)
             return
-        k = None if asked[1] is None else int(asked[1])
-        messages = [await receive()]
-        while messages[-1].get("more_body"):
-            messages.append(await receive())
+        k, came = None if asked[1] is None else int(asked[1]), Came(receive)
         try:
             if k is not None and k > MOST_RANKED:
-                raise BadInput("k", "too many", "")
-            events = EventsIn.model_validate_json(b"".join(message.get("body", b"") for message in messages)).events
+                raise BadInput("k", "too many", "ask for fewer")
+            events = EventsIn.model_validate_json(await came.body()).events
             response = JSONResponse(await taken(self._core, place[1], events, k))
-        except (ValidationError, BadInput):
-            await self.app(scope, _again(messages, receive), send)
+        except (ValidationError, BadInput, HTTPException):
+            await self.app(scope, came.again, send)
             return
         scope["route"] = Named(EVENTS)
         await response(scope, receive, send)
 
 
-def _again(messages: list[Message], receive: Receive) -> Receive:
-    """What was received already, once more, and then what comes."""
+class Came:
+    """A body as it comes, which can be received once more: also the refusal to receive all of it."""
 
-    async def again() -> Message:
-        return messages.pop(0) if messages else await receive()
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self._messages = receive, list[Message]()
+        self._refused: HTTPException | None = None
 
-    return again
+    async def body(self) -> bytes:
+        try:
+            while not self._messages or self._messages[-1].get("more_body"):
+                self._messages.append(await self._receive())
+        except HTTPException as refused:  # too large, or it does not come
+            self._refused = refused
+            raise
+        return b"".join(message.get("body", b"") for message in self._messages)
+
+    async def again(self) -> Message:
+        if self._messages:
+            return self._messages.pop(0)
+        if self._refused is not None:
+            raise self._refused
+        return await self._receive()
