@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import sys
 
@@ -60,6 +61,11 @@ def install(app: FastAPI) -> None:
     async def unreadable(request: Request, error: sqlite3.Error) -> JSONResponse:
         print(f"stap serve: store: {error}", file=sys.stderr, flush=True)
         return answer(503, "store", str(error), "check the disk; docs/security.md says how to salvage a damaged store")
+
+    @app.exception_handler(OSError)
+    async def unwritten(request: Request, error: OSError) -> JSONResponse:
+        remedy = "free some room, then send it again" if error.errno == errno.ENOSPC else "check the disk"
+        return answer(503, "disk", error.strerror or type(error).__name__, remedy)
 
 
 def unexpected(error: Exception) -> JSONResponse:

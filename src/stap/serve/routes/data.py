@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -29,11 +30,15 @@ async def begin(
     """Hand over a log of any format that `stap import` reads: the body is the file."""
     imports, name = request.app.state.imports, unquote(x_file_name)[:200]
     path = imports.place(name)
-    with open(path, "xb") as file:
-        async for piece in request.stream():
-            await run_in_threadpool(file.write, piece)
-    if not path.stat().st_size:
-        raise BadInput(name, "nothing in it", "hand over a log")
+    try:
+        with open(path, "xb") as file:
+            async for piece in request.stream():
+                await run_in_threadpool(file.write, piece)
+        if not path.stat().st_size:
+            raise BadInput(name, "nothing in it", "hand over a log")
+    except BaseException:  # a full disk, or a client that hung up: what has come so far is of no use
+        shutil.rmtree(path.parent, ignore_errors=True)
+        raise
     return JSONResponse({"import": imports.begin(user, path, name, x_time_zone)}, 202)
 
 
