@@ -108,6 +108,20 @@ stap_status rank_among(Life& life, double minutes, std::string& out) {
     return status;
 }
 
+stap_status why(Life& life, const std::string& app, double minutes, std::string& out) {
+    stap_reason reasons[STAP_REASON_KINDS];
+    size_t count = 0;
+    const stap_status status = call([&] {
+        return stap_session_why(life.session.get(), app.data(), app.size(), minutes, 7, STAP_REASON_KINDS, reasons,
+                                &count);
+    });
+    for (size_t i = 0; i < count; ++i) {
+        out.append(reinterpret_cast<const char*>(&reasons[i].strength), sizeof reasons[i].strength);
+        out.append(reasons[i].app ? reasons[i].app : "", reasons[i].length);
+    }
+    return status == STAP_ERROR_APP ? STAP_OK : status;
+}
+
 stap_status unseen(Life& life, std::string& out) {
     float share = 0;
     const stap_status status = call([&] { return stap_session_unseen(life.session.get(), &share); });
@@ -175,11 +189,16 @@ void add_event(std::vector<Step>& steps, uint64_t i) {
     if (i % 5 == 0) steps.push_back(rank);
     if (i % 7 == 0) steps.push_back([=](Life& life, std::string& out) { return rank_at(life, minutes + 9, out); });
     if (i % 9 == 0) steps.push_back([=](Life& life, std::string& out) { return rank_among(life, minutes, out); });
+    if (i % 4 == 0) {
+        const std::string other = name_of(i < 4 ? i : i - 4);
+        const double asked = i % 8 ? minutes + 9 : STAP_OTHER;
+        steps.push_back([=](Life& life, std::string& out) { return why(life, other, asked, out); });
+    }
     if (i % 11 == 0) steps.push_back([=](Life& life, std::string& out) { return index_of(life, app, out); });
     if (i % 13 == 0) steps.push_back(logits);
     if (i % 8 == 0) steps.push_back(catch_up);
     if (i % 6 == 0) {
-        const std::string other = name_of(i + 10);
+        const std::string other = name_of(i / 2 + 10);
         steps.push_back([=](Life& life, std::string&) {
             return call([&] { return stap_session_notify(life.session.get(), other.data(), other.size(), minutes); });
         });
@@ -228,6 +247,7 @@ void check_broken(Life& life) {
     CHECK(rank(life, unused) == STAP_ERROR_BROKEN);
     CHECK(rank_at(life, 29e6, unused) == STAP_ERROR_BROKEN);
     CHECK(rank_among(life, 29e6, unused) == STAP_ERROR_BROKEN);
+    CHECK(why(life, "app1", 29e6, unused) == STAP_ERROR_BROKEN);
     CHECK(unseen(life, unused) == STAP_ERROR_BROKEN);
     CHECK(logits(life, unused) == STAP_ERROR_BROKEN);
     CHECK(index_of(life, "app1", unused) == STAP_ERROR_BROKEN);
@@ -244,23 +264,43 @@ struct Count {
     uint64_t faults = 0, broken = 0;
 };
 
-// A piece of a life, in which memory ends once, and on where that is possible: answers are those of an untroubled one.
-void live(Life& life, const Step* steps, const std::string* wanted, size_t n, Count& count) {
-    for (size_t i = 0; i < n && failures == 0; ++i) {
+std::vector<uint8_t> state_of(const Life& life) {
+    return life.session ? snapshot(life.session.get()) : std::vector<uint8_t>();
+}
+
+// An untroubled piece of a life: what is answered at each step, and the state before it; last the state after all.
+struct Piece {
+    const Step* steps;
+    std::vector<std::string> answers;
+    std::vector<std::vector<uint8_t>> states;
+
+    Piece(Life& life, const Step* steps_, size_t n) : steps(steps_), answers(n), states{state_of(life)} {
+        for (size_t i = 0; i < n; ++i) {
+            CHECK(steps[i](life, answers[i]) == STAP_OK);
+            states.push_back(state_of(life));
+        }
+    }
+};
+
+// The same piece, in which memory ends once, and on where that is possible: the call that failed has changed nothing.
+void live(Life& life, const Piece& piece, Count& count) {
+    for (size_t i = 0; i < piece.answers.size() && failures == 0; ++i) {
         std::string answer;
-        stap_status status = steps[i](life, answer);
+        stap_status status = piece.steps[i](life, answer);
         if (status == STAP_ERROR_MEMORY) {
             CHECK(failed);
             if (is_broken(life)) {
                 ++count.broken;
                 return check_broken(life);
             }
+            CHECK(state_of(life) == piece.states[i]);
             answer.clear();
-            status = steps[i](life, answer);
+            status = piece.steps[i](life, answer);
         }
         CHECK(status == STAP_OK);
-        CHECK(answer == wanted[i]);
+        CHECK(answer == piece.answers[i]);
     }
+    CHECK(state_of(life) == piece.states.back());
 }
 
 // Every piece begins with a session that never failed, restored from where the piece before ended.
@@ -272,20 +312,17 @@ Count fail_all(const tiny::Config& config, stap_strategy strategy, uint64_t stri
     stap_options options = stap_options_default();
     options.strategy = strategy;
     const std::vector<Step> steps = a_life(options);
-    std::vector<std::string> wanted(steps.size());
     Life untroubled, life;
     Count count;
     for (size_t at = 0; at < steps.size() && failures == 0; at += kPiece) {
-        const size_t n = std::min(kPiece, steps.size() - at);
-        const std::vector<uint8_t> state = at > 0 ? snapshot(untroubled.session.get()) : std::vector<uint8_t>();
         const std::vector<uint8_t> kept = untroubled.state;
-        for (size_t i = at; i < at + n; ++i) CHECK(steps[i](untroubled, wanted[i]) == STAP_OK);
+        const Piece piece(untroubled, steps.data() + at, std::min(kPiece, steps.size() - at));
         for (uint64_t nth = 0; failures == 0; nth += stride) {
-            if (at > 0) life.session = restore(untroubled.model.get(), state);
+            life.session = at > 0 ? restore(untroubled.model.get(), piece.states[0]) : SessionPointer();
             life.state = kept;
             before = nth;
             failed = false;
-            live(life, steps.data() + at, wanted.data() + at, n, count);
+            live(life, piece, count);
             if (!failed) break;
             ++count.faults;
         }

@@ -45,8 +45,8 @@ void a_shared_session_says_busy(const stap_model* model, const stap_options& opt
     observe(session.get(), 0, 15);
     std::atomic<uint64_t> taken{1}, busy{0}, done{0};
     const auto met = [&](stap_status status) {
-        CHECK(status == STAP_OK || status == STAP_ERROR_BUSY);
-        ++(status == STAP_OK ? done : busy);
+        CHECK(status == STAP_OK || status == STAP_ERROR_APP || status == STAP_ERROR_BUSY);
+        ++(status == STAP_ERROR_BUSY ? busy : done);
         return status == STAP_OK;
     };
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -54,13 +54,21 @@ void a_shared_session_says_busy(const stap_model* model, const stap_options& opt
         stap_candidate best[32];
         size_t count = 0, size = 0;
         float share = 0;
+        float logits[12];
+        uint32_t index = 0;
+        stap_reason reasons[STAP_REASON_KINDS];
         stap_session_info info;
         const std::string app = app_of(i, 15);
         const double minutes = 29e6 + double(i);
         if (met(stap_session_observe(session.get(), app.data(), app.size(), int(i % 2), minutes, 3))) ++taken;
         met(stap_session_rank(session.get(), 32, best, &count));
         met(stap_session_rank_at(session.get(), minutes, 3, 32, best, &count, &share));
+        met(stap_session_rank_among(session.get(), minutes, 3, nullptr, 32, best, &count, &share));
+        met(stap_session_why(session.get(), app.data(), app.size(), minutes, 3, STAP_REASON_KINDS, reasons, &count));
         met(stap_session_notify(session.get(), app.data(), app.size(), minutes));
+        met(stap_session_forget(session.get(), "nobody", 6));
+        met(stap_session_index(session.get(), app.data(), app.size(), &index));
+        met(stap_session_logits(session.get(), logits, 12));
         met(stap_session_catch_up(session.get(), t, &size));
         met(stap_session_get_info(session.get(), &info));
         met(stap_session_unseen(session.get(), &share));
