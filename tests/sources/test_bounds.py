@@ -169,6 +169,17 @@ def test_what_unpacks_beyond_the_budget_is_refused(tmp_path: Path, monkeypatch: 
         read(["-"])
 
 
+def test_pieces_that_only_together_unpack_to_far_too_much_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scratch, "ROOM", 1 << 18)
+    monkeypatch.setattr(opening, "MAX_RATIO", 10)
+    header, _, rows = PLAIN.encode().partition(b"\n")
+    piece = gzip.compress(header + b"\n" + rows * 500)
+    path = write(tmp_path, tar({f"{n}.csv": piece for n in range(20)}), "all.tar")
+    refuse(path, "shrinks like a decompression bomb")
+
+
 def test_no_room_to_unpack_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
