@@ -287,7 +287,9 @@ void arguments_are_checked() {
     char small[5] = "";
     CHECK(stap_model_load_file("no such file", STAP_AS_STORED, &model, small, sizeof small) == STAP_ERROR_FILE);
     CHECK_EQUAL(small, "no s");
-    const std::string deep = "a\n/" + repeated("\u00e9", 200);  // one line of whole characters, the end of the path
+    CHECK(stap_model_load_file("a\nb\x7f", STAP_AS_STORED, &model, message, sizeof message) == STAP_ERROR_FILE);
+    CHECK_EQUAL(message, "a?b?: cannot open it: No such file or directory");
+    const std::string deep = "a\n/" + repeated("\u00e9", 200);  // whole characters, the end of the path
     char long_message[512] = "";
     CHECK(stap_model_load_file(deep.c_str(), STAP_AS_STORED, &model, long_message, sizeof long_message) ==
           STAP_ERROR_FILE);
