@@ -24,6 +24,7 @@ from stap.errors import BadInput
 from stap.events import CLOSE, OPEN, Event, Moment, Ranking
 from stap.notices import Notice
 from stap.weights import shipped
+from stap.why import Reason
 
 MONDAY = datetime(2025, 3, 3, 8)
 SECONDS = float(os.environ.get("STAP_THREAD_SECONDS", "5"))
@@ -33,6 +34,14 @@ EVENTS = [
     for action in (OPEN, CLOSE)
 ]
 LATER = Moment(29e6 + 1000.0, 9.0)
+Answers = tuple[Ranking, Ranking, list[Reason]]
+
+
+def reasons(predictor: EnginePredictor) -> list[Reason]:
+    """For the first app of all; none before it is known."""
+    with suppress(BadInput):
+        return predictor.why(EVENTS[0].app, LATER)
+    return []
 
 
 @pytest.fixture(scope="module")
@@ -41,20 +50,20 @@ def model() -> EngineModel:
 
 
 @pytest.fixture(scope="module")
-def serial(model: EngineModel) -> list[tuple[Ranking, Ranking]]:
-    """What is said after 0, 1, 2, ... events: of the next other app, and at a moment."""
+def serial(model: EngineModel) -> list[Answers]:
+    """What is said after 0, 1, 2, ... events: of the next other app, at a moment, and for one app there."""
     predictor = model.predictor()
-    answers = [(predictor.rank(5), predictor.rank(5, LATER))]
+    answers = [(predictor.rank(5), predictor.rank(5, LATER), reasons(predictor))]
     for event in EVENTS:
         predictor.observe(event)
-        answers.append((predictor.rank(5), predictor.rank(5, LATER)))
+        answers.append((predictor.rank(5), predictor.rank(5, LATER), reasons(predictor)))
     return answers
 
 
 class Shared:
     """Observers take the next event in turn; readers ask whenever they like, without a lock of their own."""
 
-    def __init__(self, model: EngineModel, serial: list[tuple[Ranking, Ranking]]) -> None:
+    def __init__(self, model: EngineModel, serial: list[Answers]) -> None:
         self.model, self.serial, self.predictor = model, serial, model.predictor()
         self.turn, self.begun, self.done, self.asked = Lock(), 0, 0, 0
         self.wrong: list[str] = []
@@ -68,7 +77,7 @@ class Shared:
                 self.predictor.observe(EVENTS[self.begun - 1])
                 self.done = self.begun
 
-    def read(self, ask: Callable[[], object], which: Callable[[tuple[Ranking, Ranking]], object]) -> None:
+    def read(self, ask: Callable[[], object], which: Callable[[Answers], object]) -> None:
         """Every answer is that of a moment between question and answer."""
         while self.done < len(EVENTS):
             first = self.done
@@ -91,13 +100,13 @@ class Shared:
 
     def run(self) -> None:
         """Eight threads."""
-        readers: list[tuple[Callable[[], object], Callable[[tuple[Ranking, Ranking]], object]]] = [
-            (lambda: self.predictor.rank(5), lambda both: both[0]),
-            (lambda: self.predictor.rank(5), lambda both: both[0]),
-            (lambda: self.predictor.rank(5, LATER), lambda both: both[1]),
-            (lambda: self.predictor.rank_among(5, LATER), lambda both: both[1]),
-            (self.restored, lambda both: both[0]),
-            (self.work_off, lambda both: None),
+        readers: list[tuple[Callable[[], object], Callable[[Answers], object]]] = [
+            (lambda: self.predictor.rank(5), lambda answers: answers[0]),
+            (lambda: reasons(self.predictor), lambda answers: answers[2]),
+            (lambda: self.predictor.rank(5, LATER), lambda answers: answers[1]),
+            (lambda: self.predictor.rank_among(5, LATER), lambda answers: answers[1]),
+            (self.restored, lambda answers: answers[0]),
+            (self.work_off, lambda _: None),
         ]
         threads = [Thread(target=self.observe) for _ in range(2)]
         threads += [Thread(target=self.read, args=reader) for reader in readers]
@@ -109,14 +118,12 @@ class Shared:
         assert self.predictor.rank(5) == self.serial[-1][0]
 
 
-def test_eight_threads_are_answered_in_some_serial_order(
-    model: EngineModel, serial: list[tuple[Ranking, Ranking]]
-) -> None:
+def test_eight_threads_are_answered_in_some_serial_order(model: EngineModel, serial: list[Answers]) -> None:
     Shared(model, serial).run()
 
 
 @pytest.mark.slow
-def test_eight_threads_are_answered_so_for_a_while(model: EngineModel, serial: list[tuple[Ranking, Ranking]]) -> None:
+def test_eight_threads_are_answered_so_for_a_while(model: EngineModel, serial: list[Answers]) -> None:
     end = monotonic() + SECONDS
     asked = 0
     while monotonic() < end:
@@ -188,6 +195,7 @@ def test_a_broken_session_names_the_remedy(status: int) -> None:
         lambda: predictor.rank(5),
         lambda: predictor.rank(5, LATER),
         lambda: predictor.rank_among(5, among=["mail"]),
+        lambda: predictor.why("mail"),
         predictor.unseen,
         predictor.catch_up,
         predictor.logits,
