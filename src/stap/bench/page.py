@@ -1,6 +1,6 @@
 """`stap bench page`: until the page of `stap serve` shows its row, beside plotly's packaged script drawing one line.
 
-The person has a year behind them, 100 launches a day and 500 apps. The browser is Debian's chromium, and each visit
+The person has a heavy year behind them, 200,000 events of 500 apps. The browser is Debian's chromium, and each visit
 begins with an empty cache.
 """
 

@@ -17,11 +17,13 @@ import { week } from "./week.js";
 
 const FIRST = "me";
 const [SOON, LATER] = [1000, 60_000];
+const PATIENCE = 1000; // milliseconds that the charts wait for the row, so that nothing delays it
 const AGAIN = 5000; // milliseconds until a wire that was refused is tried again
 const [home, welcome, notice, link, picker] = ["home", "welcome", "notice", "link", "user"].map(byId);
 let api = personal(localStorage.getItem("stap-user") ?? FIRST);
 let people = [];
 let wire = null;
+let told = null; // when the wire has said its first word
 let locked = false;
 let wait = SOON; // until hits that are being counted are asked for again
 
@@ -69,6 +71,7 @@ async function load() {
   begin(begun);
   byId("person").hidden = people.length < 2;
   picker.replaceChildren(...people.map(({ user }) => h("option", { value: user, selected: user === api.user }, user)));
+  if (begun) await Promise.race([told, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
   if (begun) statistics.now();
   if (begun && !row.shown()) row.refresh();
   rights.update(people, await machine.update());
@@ -125,6 +128,10 @@ picker.addEventListener("change", () => {
 /** Server-sent events; the browser connects again by itself, unless it was refused. The first one is the row of now. */
 function connect() {
   wire?.close();
+  let heard;
+  told = new Promise((resolve) => {
+    heard = resolve;
+  });
   wire = api.live();
   wire.onopen = () => tell("live", "Live");
   wire.onerror = () => {
@@ -133,21 +140,25 @@ function connect() {
     if (wire.readyState === EventSource.CLOSED) setTimeout(() => locked || connect(), AGAIN);
   };
   wire.addEventListener("ranking", (event) => {
-    const told = JSON.parse(event.data);
+    const now = JSON.parse(event.data);
     if (row.shown()) {
       row.happened();
       statistics();
-    } else if (told.ranking.length) {
-      row.show(told);
+    } else if (now.ranking.length) {
+      row.show(now);
       if (!welcome.hidden) again();
       begin(true);
     }
+    heard();
   });
-  wire.addEventListener("problem", () => again());
+  wire.addEventListener("problem", () => {
+    again();
+    heard();
+  });
   wire.addEventListener("import", (event) => {
-    const told = JSON.parse(event.data);
-    taking.ended(told);
-    if (told.state === "done") again();
+    const end = JSON.parse(event.data);
+    taking.ended(end);
+    if (end.state === "done") again();
   });
 }
 const again = calmly(2000, reload);
