@@ -30,7 +30,7 @@ from stap.serve.places import HOST
 from stap.serve.security import POLICY
 from stap.verdict import Figure, publish
 
-LAUNCHES, APPS = 36_500, 500
+LAUNCHES, APPS = 100_000, 500
 ROUNDS = 5
 USABLE = 200  # milliseconds after the browser says that the page is loaded
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
