@@ -11,6 +11,7 @@ import polars as pl
 
 from stap.sources.formats.plain import PARQUET, unheard
 from stap.sources.reading.base import Rows
+from stap.sources.reading.trial import survives
 from stap.usage import LAUNCHES, SCHEMA
 
 USAGES = 10_000  # of a shard at least: some hundred people with short logs, or one with a long one
@@ -33,6 +34,8 @@ def shards(path: Path) -> list[Rows] | None:
             if dict(lazy.collect_schema()) not in (SCHEMA, LAUNCHES):
                 return None
             rows = int(lazy.select(pl.len()).collect().item())
+            if not survives(path, lazy.collect_schema()):
+                return None
             first = [begin for part in _begins(lazy, rows) for begin in part]
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         return None  # whoever reads it will say what is wrong

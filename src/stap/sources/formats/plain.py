@@ -23,6 +23,7 @@ from stap.sources.reading.clock import OFFSET, Zone, iso_utc, iso_wall, take_spa
 from stap.sources.reading.rows import ROW, Sieve
 from stap.sources.reading.tables import read_columns, separator_of, split
 from stap.sources.reading.text import clean
+from stap.sources.reading.trial import survives
 from stap.usage import BETWEEN, ENDINGS, HOME, LAUNCHES, NOTIFICATIONS, SCHEMA, impossible, notifications_of
 
 NAME = "plain"
@@ -89,6 +90,8 @@ def _parquet(
                 raise BadInput(log.name, f"{rows:,} rows in so small a file", "if you trust it, write it as CSV")
             kept = [name for name in columns if name in wanted] or list(columns)[:1]
             if part is None:
+                if not survives(log.path, kept):
+                    raise BadInput(log.name, "no readable Parquet (decoding it takes all memory)", "write it again")
                 frame = pl.read_parquet(log.path, memory_map=False, glob=False, columns=kept).with_row_index(ROW, 1)
             else:
                 numbered = pl.scan_parquet(log.path, glob=False, row_index_name=_PLACE, row_index_offset=1)
