@@ -52,7 +52,7 @@ export function privacy(person, deleted) {
           "p",
           {},
           kept(known),
-          known?.events && status.folder ? [" It lies in ", h("code", {}, status.folder), "."] : null,
+          known?.events && status?.folder ? [" It lies in ", h("code", {}, status.folder), "."] : null,
         ),
         h(
           "div",
