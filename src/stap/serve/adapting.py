@@ -98,7 +98,7 @@ class Adapting:
         draft = core.brains.draft(user)
         arguments = (str(core.settings.folder), str(user), str(core.brains.path), str(draft))
         found = self._asked(arguments)
-        still = core.store.user(name) == user  # and was not deleted meanwhile
+        still = core.names.user(name) == user  # and was not deleted meanwhile
         if still and found["helps"] and draft.exists():
             core.brains.adopt(user)
             core.sessions.anew(user, name).result()

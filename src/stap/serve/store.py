@@ -124,10 +124,6 @@ class Store:
         with closing(self._connect()) as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def user(self, name: str) -> int | None:
-        found = self.db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
-        return None if found is None else int(found[0])
-
     def people(self, only: str | None = None) -> list[Person]:
         return [
             Person(*row)

@@ -30,7 +30,7 @@ class Server:
         self.feeding.start()
 
     def apps(self, user: str = "me") -> set[str]:
-        known = self.core.store.user(user)
+        known = self.core.names.user(user)
         return set() if known is None else {row[2] for row in self.core.store.everything(known)}
 
     def close(self) -> None:
