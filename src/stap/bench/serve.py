@@ -109,21 +109,27 @@ def started(*command: str) -> Iterator[Server]:
 
 
 async def _load(server: Server, seconds: float, batch: int) -> Load:
-    history = events(round(A_SECOND / USERS * seconds), apps=40)
+    bodies = _bodies(seconds, batch)
     began, used = perf_counter() + 1.0, server.processor
-    users = [_user(server, number, history, began, batch) for number in range(USERS)]
+    users = [_user(server, number, bodies, began, batch) for number in range(USERS)]
     took = np.concatenate(await asyncio.gather(*users))
     return Load(1e3 * took, batch * len(took) / (perf_counter() - began), server.processor - used)
 
 
-async def _user(server: Server, number: int, history: list[Any], began: float, batch: int) -> list[float]:
+def _bodies(seconds: float, batch: int) -> list[str]:
+    """What each user sends, written before the clock runs: both processors are the server's to use."""
+    history = events(round(A_SECOND / USERS * seconds), apps=40)
+    steps = range(0, len(history) // batch * batch, batch)
+    return [json.dumps({"events": [_event(step + each, history) for each in range(batch)]}) for step in steps]
+
+
+async def _user(server: Server, number: int, bodies: list[str], began: float, batch: int) -> list[float]:
     """One after the other, each when it is due; who is late hurries."""
     line, pace, took = await Line.to(server.port, server.token), batch * USERS / A_SECOND, []
-    for step in range(len(history) // batch):
+    for step, body in enumerate(bodies):
         due = began + pace * (step + number / USERS)
         await asyncio.sleep(max(0.0, due - perf_counter()))
-        body = {"events": [_event(step * batch + each, history) for each in range(batch)]}
-        status, _ = await line.ask("POST", f"/api/v1/users/user{number}/events?k=5", json.dumps(body))
+        status, _ = await line.ask("POST", f"/api/v1/users/user{number}/events?k=5", body)
         if status != 200:
             raise RuntimeError(f"the server answered {status}")
         took.append(perf_counter() - due)

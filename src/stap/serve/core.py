@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from stap.errors import BadInput
 from stap.serve import store as kept
 from stap.serve.brains import Brains
 from stap.serve.life import Making
 from stap.serve.live import Hub
-from stap.serve.models import AHEAD, EventIn, local_now
+from stap.serve.models import AHEAD, EventIn
 from stap.serve.names import Names
 from stap.serve.scores import Scores
 from stap.serve.sessions import Sessions
@@ -23,6 +24,8 @@ from stap.serve.store import Row, Store
 from stap.serve.writer import Writer
 
 ANSWERING = 2  # threads that rank what comes with events
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Core:
 
         `many`: a part of a long log. The session does not learn it part by part; `sessions.anew` does in the end.
         """
-        self.busy, latest = monotonic(), local_now() + AHEAD
+        self.busy, latest = monotonic(), datetime.now(UTC) + AHEAD
         if ahead := [event for event in events if event.at > latest]:
             raise BadInput("at", f"{ahead[0].at.isoformat()} has not come yet", "check the clock and its time zone")
 
@@ -95,6 +98,26 @@ class Core:
         done: Future[int] = Future()
         self.writer.submit(work, then).add_done_callback(lambda future: _pass_on(future, done))
         return done
+
+    def after(self, first: Future[A], work: Callable[..., B], *args: Any) -> Future[tuple[A, B]]:
+        """Both outcomes: once the first is there, the work is done by whoever answers, with no other thread between."""
+        both: Future[tuple[A, B]] = Future()
+        both.set_running_or_notify_cancel()  # a client that leaves ends nothing
+
+        def then() -> None:
+            try:
+                both.set_result((first.result(), work(*args)))
+            except BaseException as error:
+                both.set_exception(error)
+
+        def begin(_: Future[A]) -> None:
+            try:
+                self.answering.submit(then)
+            except RuntimeError as error:  # the server ends
+                both.set_exception(error)
+
+        first.add_done_callback(begin)
+        return both
 
     def hide(self, name: str, app: str, hidden: bool) -> Future[int]:
         """A hidden app is learned from, but not shown. Gives whether there is such an app."""

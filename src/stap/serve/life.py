@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 
 from stap.errors import BadInput
+from stap.events import CLOSE, DAY, OPEN, Event
 from stap.predictor import Predictor
 from stap.serve.habits import CLOSED, OPENED, Habits
 from stap.serve.models import clock
@@ -14,6 +15,8 @@ from stap.serve.store import Row, Store
 from stap.terminal import Tick, quiet
 
 BEGINNING = -(2**63)
+MINUTE = 60_000_000  # microseconds
+ACTIONS = {OPENED: OPEN, CLOSED: CLOSE}
 
 
 @dataclass
@@ -30,13 +33,11 @@ class Life:
     saved: int = 0  # events that the newest snapshot has
 
     def observe(self, row: Row) -> None:
-        when = clock(row.at, row.offset)
-        if row.kind == OPENED:
-            self.predictor.opened(row.app, when)
-        elif row.kind == CLOSED:
-            self.predictor.closed(row.app, when)
+        if row.kind in ACTIONS:
+            local = row.at + 1_000_000 * row.offset
+            self.predictor.observe(Event(row.app, ACTIONS[row.kind], row.at / MINUTE, local / MINUTE % DAY / 60.0))
         else:
-            self.predictor.notified(row.app, when)
+            self.predictor.notified(row.app, clock(row.at, row.offset))
         self.habits.observe(row)
         self.at, self.offset = row.at, row.offset
 

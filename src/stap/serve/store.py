@@ -89,6 +89,7 @@ class Store:
             raise BadInput(str(self.path), "a page of it is damaged", SALVAGE)
         if version not in (0, VERSION):
             raise BadInput(str(self.path), f"written by another version ({version})", "use the stap that wrote it")
+        db.execute("PRAGMA wal_autocheckpoint = 0")  # the writer sees to that, where nobody waits
         if not version:
             db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
         return db

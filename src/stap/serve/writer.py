@@ -1,7 +1,8 @@
 """The one who writes: everything that waits is put on the disk together, and answered when it is there.
 
 A commit waits for the disk for milliseconds. So that many clients do not wait one after the other, the requests that
-arrive during one commit share the next.
+arrive during one commit share the next. What SQLite's log has gathered goes into the file itself on another thread:
+that takes tens of milliseconds, and nobody has to wait for it.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from queue import Queue
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, NamedTuple, TypeVar
 
 from stap.errors import BadInput
 from stap.serve.store import Store
 
 MOST_TOGETHER = 512  # requests in one commit
+MOVED_AFTER = 256  # commits, some megabytes of log
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
@@ -37,6 +40,7 @@ class Writer:
     def __init__(self, store: Store) -> None:
         self._where = str(store.path)
         self._db = store.writing()
+        self._log = _Log(store)
         self._tasks: Queue[_Task | None] = Queue()
         self._thread = Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
@@ -51,6 +55,7 @@ class Writer:
         """What was asked for until now is still done."""
         self._tasks.put(None)
         self._thread.join()
+        self._log.close()
         self._db.close()
 
     def _run(self) -> None:
@@ -63,6 +68,7 @@ class Writer:
                     break
                 together.append(task)
             self._commit(together)
+            self._log.grew(self._db)
 
     def _commit(self, tasks: list[_Task]) -> None:
         """All together; where one of them cannot be done, each alone, so that it takes no other with it."""
@@ -86,6 +92,46 @@ class Writer:
             remedy = "free some room" if "full" in str(error) else "check the disk"
             return Unwritten(self._where, f"cannot be written ({error})", f"{remedy}, then send it again")
         return error
+
+
+class _Log:
+    """SQLite's log of changes, which must not grow for ever.
+
+    A log is begun anew when all of it is in the file. While events keep coming, what one pass moves is never all; so a
+    second, short pass on the writer's own thread moves what came during the first.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._commits, self._moved = store, 0, False
+        self._wanted, self._ended = Event(), False
+        self._thread = Thread(target=self._run, name="log", daemon=True)
+        self._thread.start()
+
+    def grew(self, db: sqlite3.Connection) -> None:
+        """By one commit."""
+        self._commits += 1
+        if self._moved:
+            self._moved = False
+            _move(db)
+        elif self._commits % MOVED_AFTER == 0:
+            self._wanted.set()
+
+    def close(self) -> None:
+        self._ended = True
+        self._wanted.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while self._wanted.wait() and not self._ended:
+            self._wanted.clear()
+            _move(self._store.db)
+            self._moved = True
+
+
+def _move(db: sqlite3.Connection) -> None:
+    """As much as can be moved without waiting. A disk that does not take it is told by the next commit."""
+    with suppress(sqlite3.Error):
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
 def _tell(task: _Task, outcome: Any) -> None:

@@ -77,11 +77,13 @@ async def take(
 
 async def taken(server: Core, user: str, events: Sequence[EventIn], k: int | None) -> dict[str, Any]:
     """What became of the events, once they are on the disk; and the ranking after them, where it was asked for."""
-    new = await asyncio.wrap_future(server.take(user, events))
-    told: dict[str, Any] = {"accepted": new, "known": len(events) - new}
-    if k is not None:
-        told["ranking"] = await asyncio.wrap_future(server.answering.submit(answers.best, server, user, k))
-    return told
+    kept = server.take(user, events)
+    if k is None:
+        new, ranked = await asyncio.wrap_future(kept), {}
+    else:
+        new, best = await asyncio.wrap_future(server.after(kept, answers.best, server, user, k))
+        ranked = {"ranking": best}
+    return {"accepted": new, "known": len(events) - new, **ranked}
 
 
 @router.get("/{user}/ranking", response_model=RankingOut)
