@@ -5,11 +5,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "bandwidth.h"
@@ -37,6 +39,19 @@ Session* new_session(const Model& model, int strategy, uint32_t context, int cac
 void observe(Session& session, std::string_view app, int action, double minutes, double hour) {
     check_quick(session,
                 [&] { return stap_session_observe(session.handle, app.data(), app.size(), action, minutes, hour); });
+}
+
+// Many events in one call, without the GIL. Where one is refused, those before it were taken.
+using Told = std::tuple<std::string, int, double, double>;
+void observe_all(Session& session, const std::vector<Told>& events) {
+    check_slow(session, [&] {
+        for (const auto& [app, action, minutes, hour] : events) {
+            const stap_status status =
+                stap_session_observe(session.handle, app.data(), app.size(), action, minutes, hour);
+            if (status != STAP_OK) return status;
+        }
+        return STAP_OK;
+    });
 }
 
 void notify(Session& session, std::string_view app, double minutes) {
@@ -247,6 +262,7 @@ NB_MODULE(_engine, m) {
         .def("restore", &restore, nb::arg("data"), nb::arg("kernels"), nb::rv_policy::take_ownership);
     nb::class_<Session>(m, "Session")
         .def("observe", &observe, nb::arg("app"), nb::arg("action"), nb::arg("minutes"), nb::arg("hour"))
+        .def("observe_all", &observe_all, nb::arg("events"))
         .def("notify", &notify, nb::arg("app"), nb::arg("minutes"))
         .def("forget", &forget, nb::arg("app"))
         .def("rank", &rank, nb::arg("k"))

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -131,6 +132,30 @@ def test_a_whole_table_is_its_events_one_by_one(table: pl.DataFrame) -> None:
         observed.closed(row["app"], row["end"])
     assert replayed.rank(50) == observed.rank(50)
     assert replayed.unseen() == observed.unseen()
+
+
+def test_many_events_in_one_call_are_the_same_events(table: pl.DataFrame) -> None:
+    one_by_one, at_once = Predictor.load(), Predictor.load()
+    told = list(chain.from_iterable(merged(table).events(0)))
+    for event in told:
+        one_by_one.observe(event)
+    at_once.observe_all(told)
+    assert at_once.rank(100) == one_by_one.rank(100)
+    at_once.observe_all([])
+    assert at_once.rank(100) == one_by_one.rank(100)
+
+
+def test_of_many_events_those_before_a_bad_one_are_known(predictor: Predictor) -> None:
+    before = predictor.fresh()
+    good, bad = Event("Mail", 1, 100.0, 1.0), Event("Mail", 7, 101.0, 1.0)
+    before.observe(good)
+    other = predictor.fresh()
+    with pytest.raises(BadInput, match="mend one of 2"):
+        other.observe_all([good, bad])
+    assert other.rank(5) == before.rank(5)
+    for nonsense in ([(1, 1, 1.0, 1.0)], [good[:3]], [None], 5):
+        with pytest.raises(BadInput):
+            other.observe_all(nonsense)  # type: ignore[arg-type]
 
 
 def test_two_people_share_weights_and_nothing_else(predictor: Predictor) -> None:

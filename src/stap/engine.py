@@ -10,7 +10,7 @@ A model is read once and shared by any number of predictors, one a person:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import index
@@ -163,6 +163,15 @@ class EnginePredictor:
         except (TypeError, AttributeError):
             why = "its app is no text, or its time no number"
             raise BadInput("event", why, f"mend {short(event)}") from None
+
+    def observe_all(self, events: Sequence[Event]) -> None:
+        """One after the other, in one call, while other threads go on. Those before one that is refused are known."""
+        try:
+            self._session.observe_all(list(events))
+        except _engine.EngineError as error:
+            raise _refusal(error, "events", f"mend one of {len(events):,}") from None
+        except TypeError:
+            raise BadInput("events", "one has an app that is no text, or a time that is no number", "mend it") from None
 
     def notified(self, notice: Notice) -> None:
         """Counts until the app is opened, a day at most, where a launch is asked about."""

@@ -91,6 +91,10 @@ class Predictor:
         """Events come in the order of time; a close may be left out where a log has none."""
         self._session.observe(event)
 
+    def observe_all(self, events: Sequence[Event]) -> None:
+        """The same as `observe` of each, in one call, while other threads go on. A refusal leaves those before it."""
+        self._session.observe_all(events)
+
     def replay(self, table: pl.DataFrame, notifications: pl.DataFrame | None = None) -> None:
         """Observe a whole usage table (user, app, start, end) of one person, as `stap import` writes it.
 

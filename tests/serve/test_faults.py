@@ -12,11 +12,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from serve.world import MONDAY, core_of, day, event, ranking, send, serving
+from stap import Predictor
 from stap.errors import BadInput
 from stap.serve import core, run
 from stap.serve.core import Core, Settings
 from stap.serve.salvage import salvage
 from stap.serve.store import FILE
+from stap.serve.writer import MOVED_AFTER
 
 TABLE_LEAF = 13  # the first byte of a page of SQLite that holds rows
 
@@ -50,6 +52,37 @@ def test_a_disk_that_takes_nothing_refuses_events_and_answers_on(
         on_the_writer(client, mends)
         assert send(client, many) == {"accepted": 800, "known": 0}
         assert ranking(client)["events"] == 840
+
+
+def test_the_log_of_changes_is_begun_anew_while_events_keep_coming(tmp_path: Path) -> None:
+    """Nobody stops writing, so no pass finds the log at rest; it must not grow for ever all the same."""
+    log = tmp_path / f"{FILE}-wal"
+    with serving(tmp_path) as client:
+        send(client, day())
+        writer, sizes = core_of(client).writer, list[int]()
+        for _ in range(12 * MOVED_AFTER):
+            writer.submit(lambda db: db.execute("UPDATE users SET events = events + 1")).result()
+            sizes.append(log.stat().st_size)
+        page = 4096  # a commit writes one at least
+        assert max(sizes) < 12 * MOVED_AFTER * page / 2
+
+
+def test_a_session_that_could_not_learn_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(tmp_path) as client:
+        send(client, day())
+        ranking(client)
+        send(client, day(20, 5))
+
+        def refused(*_: object) -> None:
+            raise BadInput("events", "no memory", "restore a snapshot or replay the log")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Predictor, "observe_all", refused)
+            assert client.get("/api/v1/users/me/ranking").status_code != 200
+        after = ranking(client)
+    with serving(tmp_path / "other") as client:
+        send(client, day(0, 25))
+        assert after == ranking(client)
 
 
 def test_a_damaged_snapshot_is_thrown_away_and_made_again(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
@@ -15,7 +14,7 @@ from stap.serve import store as kept
 from stap.serve.brains import Brains
 from stap.serve.life import Making
 from stap.serve.live import Hub
-from stap.serve.models import AHEAD, EventIn
+from stap.serve.models import AHEAD, EventIn, local_now
 from stap.serve.names import Names
 from stap.serve.scores import Scores
 from stap.serve.sessions import Sessions
@@ -79,7 +78,7 @@ class Core:
 
         `many`: a part of a long log. The session does not learn it part by part; `sessions.anew` does in the end.
         """
-        self.busy, latest = monotonic(), datetime.now(UTC) + AHEAD
+        self.busy, latest = monotonic(), local_now() + AHEAD
         if ahead := [event for event in events if event.at > latest]:
             raise BadInput("at", f"{ahead[0].at.isoformat()} has not come yet", "check the clock and its time zone")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from secrets import token_hex
 
 from stap.errors import BadInput
 from stap.events import CLOSE, DAY, OPEN, Event
 from stap.predictor import Predictor
-from stap.serve.habits import CLOSED, OPENED, Habits
+from stap.serve.habits import NOTIFIED, OPENED, Habits
 from stap.serve.models import clock
 from stap.serve.snapshots import Snapshot, Snapshots
 from stap.serve.store import Row, Store
@@ -16,7 +18,6 @@ from stap.terminal import Tick, quiet
 
 BEGINNING = -(2**63)
 MINUTE = 60_000_000  # microseconds
-ACTIONS = {OPENED: OPEN, CLOSED: CLOSE}
 
 
 @dataclass
@@ -32,14 +33,18 @@ class Life:
     seq: int = 0
     saved: int = 0  # events that the newest snapshot has
 
-    def observe(self, row: Row) -> None:
-        if row.kind in ACTIONS:
-            local = row.at + 1_000_000 * row.offset
-            self.predictor.observe(Event(row.app, ACTIONS[row.kind], row.at / MINUTE, local / MINUTE % DAY / 60.0))
-        else:
-            self.predictor.notified(row.app, clock(row.at, row.offset))
-        self.habits.observe(row)
-        self.at, self.offset = row.at, row.offset
+    def learn(self, rows: Sequence[Row]) -> None:
+        """Events in the order of time. Where that fails, the life is of no more use: nobody knows how far it came."""
+        for noticed, group in groupby(rows, lambda row: row.kind == NOTIFIED):
+            if noticed:
+                for row in group:
+                    self.predictor.notified(row.app, clock(row.at, row.offset))
+            else:
+                self.predictor.observe_all([_event(row) for row in group])
+        for row in rows:
+            self.habits.observe(row)
+        if rows:
+            self.at, self.offset = rows[-1].at, rows[-1].offset
 
     @property
     def unsaved(self) -> int:
@@ -51,6 +56,11 @@ class Life:
         snapshot = Snapshot(user, self.at, self.offset, self.seq, self.model, file, self.habits.dumps())
         snapshots.keep(self.predictor, snapshot, self.epoch)
         self.saved = self.habits.events
+
+
+def _event(row: Row) -> Event:
+    local = row.at + 1_000_000 * row.offset
+    return Event(row.app, OPEN if row.kind == OPENED else CLOSE, row.at / MINUTE, local / MINUTE % DAY / 60.0)
 
 
 @dataclass(frozen=True)
@@ -69,9 +79,9 @@ class Making:
     def made(self, user: int, fresh: Predictor, model: str, tick: Tick = quiet) -> Life:
         epoch, newest = self.store.epoch(user), self.store.newest(user)
         life = self._restored(user, fresh, model, epoch) or Life(fresh, model, epoch)
-        for row in self.store.after(user, life.at, life.seq, newest):
-            life.observe(row)
-            tick(1)
+        for part in self.store.parts_after(user, life.at, life.seq, newest):
+            life.learn(part)
+            tick(len(part))
         life.seq = max(life.seq, newest)
         return life
 
@@ -80,9 +90,8 @@ class Making:
         arrived = self.store.since(user, life.seq)
         if self.store.epoch(user) != life.epoch or (arrived and arrived[0].at < life.at):
             return False
-        for row in arrived:
-            life.observe(row)
-            life.seq = max(life.seq, row.seq)
+        life.learn(arrived)
+        life.seq = max((life.seq, *(row.seq for row in arrived)))
         return True
 
     def _restored(self, user: int, fresh: Predictor, model: str, epoch: int) -> Life | None:

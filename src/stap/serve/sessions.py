@@ -132,14 +132,23 @@ class Sessions:
 
     def _taken(self, session: Session, life: Life) -> bool:
         """Learns what has arrived, as far as it is in order; whether that was all."""
-        while session.arrived:
+        rows, late, at, seq = list[Row](), False, life.at, life.seq
+        while session.arrived:  # the writer may append meanwhile
             row = session.arrived[0]
-            if row.seq > life.seq:
-                if row.at < life.at:
-                    return False
-                life.observe(row)
-                life.seq = row.seq
+            if row.seq > seq:
+                if late := row.at < at:
+                    break
+                rows.append(row)
+                at, seq = row.at, row.seq
             session.arrived.popleft()
+        try:
+            life.learn(rows)
+        except BaseException:
+            session.life = None  # it is made anew from the store
+            raise
+        life.seq = seq
+        if late:
+            return False
         self._after(session, life)
         return not session.outdated
 

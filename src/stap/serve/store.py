@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from threading import local
 from typing import NamedTuple
@@ -138,9 +139,13 @@ class Store:
         ]
 
     def after(self, user: int, at: int, seq: int, upto: int) -> Iterator[Row]:
-        """The history from a place on, part by part: of what had arrived `upto` a number, whatever comes meanwhile."""
+        """The history from a place on: of what had arrived `upto` a number, whatever comes meanwhile."""
+        return chain.from_iterable(self.parts_after(user, at, seq, upto))
+
+    def parts_after(self, user: int, at: int, seq: int, upto: int) -> Iterator[list[Row]]:
+        """The same, part by part."""
         while part := self._part(user, at, seq, upto):
-            yield from part
+            yield part
             at, seq = part[-1].at, part[-1].seq
 
     def _part(self, user: int, at: int, seq: int, upto: int) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from browsing import barriers
 from playwright.sync_api import Browser, expect
 
 from serve.page.visit import APPS, habits, row, served, visit
-from stap.serve import sessions
+from stap.serve import sessions, store
 from stap.serve.life import Life
 from stap.serve.store import Row
 
@@ -73,16 +74,17 @@ def test_a_paused_row_waits(browser: Browser, tmp_path: Path) -> None:
 def test_the_page_says_how_far_a_long_history_is_learned(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, enough, go_on, observe = [0], 100, Event(), Life.observe
+    parts, go_on, learn = [0], Event(), Life.learn
 
-    def slowly(life: Life, row: Row) -> None:
-        if seen[0] == enough:
+    def slowly(life: Life, rows: Sequence[Row]) -> None:
+        if parts[0] == 1:
             assert go_on.wait(120)
-        seen[0] += 1
-        observe(life, row)
+        parts[0] += 1
+        learn(life, rows)
 
     monkeypatch.setattr(sessions, "AT_ONCE", -1)  # nothing is made while a client waits
-    monkeypatch.setattr(Life, "observe", slowly)
+    monkeypatch.setattr(store, "PART", 100)
+    monkeypatch.setattr(Life, "learn", slowly)
     with served(tmp_path) as site:
         site.launched(*habits())
         with visit(browser, site.address, refused=True) as page:
