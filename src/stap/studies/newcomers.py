@@ -39,8 +39,8 @@ OTHERS = {"mfu": "#bbbbbb", "previous": "#888888", "blend": "#222222", "stap": "
 COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 EXPLAINED = (
     "Models trained on what came before a day, asked about what came after. Left: answers by how often the person had "
-    "opened that app before. Right: answers outside the fixed vocabulary, by months since that day. Dashed: rivals "
-    "that may name any app they know; solid: among apps seen so far."
+    "opened that app before. Middle: by months since that day. Right: answers outside the fixed vocabulary. Dashed: "
+    "rivals that may name any app they know; solid: among apps seen so far."
 )
 
 
@@ -72,7 +72,8 @@ class Newcomers(Trains):
                 rows[f"{kind}, any app"] = [each["any"] for each in seeds]
         known = next((found[f"{kind}-0"] for kind in KINDS if f"{kind}-0" in found), {})
         day = str(clock(the_day(self.people[0].read(USAGES[self.scale]))).date())
-        tables = [_table(plain(self.people[0].name), day, rows), _outside(known)]
+        people = plain(self.people[0].name)
+        tables = [_launches(people, day, rows), _months(people, day, rows), _outside(known)]
         figures = {"day": day, "by predictor": rows, "outside": known.get("outside", {})}
         return Outcome(figures, tables, _draw(rows, known))
 
@@ -188,20 +189,34 @@ def _hits(seeds: list[Found], part: str, key: str) -> list[float]:
     return [float(percent(each)[0]) for each in counts if each.sum()]
 
 
-def _table(people: str, day: str, rows: Mapping[str, list[Found]]) -> Grid:
-    lines = []
+def _numbers(rows: Mapping[str, list[Found]], part: str) -> dict[str, int]:
+    """How many answers each column has."""
+    return {key: sum(counts) for key, counts in next(iter(rows.values()))[0][part].items()}
+
+
+def _table(title: str, said: str, rows: Mapping[str, list[Found]], part: str) -> Grid:
+    """HR@1 by a part of the answers."""
+    lines, keys = [], list(_numbers(rows, part))
     for name, seeds in rows.items():
         every = [float(percent(np.array(each["all"]))[0]) for each in seeds]
-        cells = (_hits(seeds, "launches", key) for key in LAUNCHES)
+        cells = (_hits(seeds, part, key) for key in keys)
         lines.append((name, runs.spread(every), *(runs.spread(cell) if cell else "-" for cell in cells)))
-    numbers = [sum(next(iter(rows.values()))[0]["launches"][key]) for key in LAUNCHES]
+    counted = ", ".join(f"{number:,}" for number in _numbers(rows, part).values())
+    return Grid(title, ("predictor", "all", *keys), lines, f"HR@1, percent, {said} ({counted} answers).")
+
+
+def _launches(people: str, day: str, rows: Mapping[str, list[Found]]) -> Grid:
     said = (
-        f"HR@1, percent, of answers after {day}, by which launch of that app by that person it is "
-        f"({', '.join(f'{number:,}' for number in numbers)} answers). An app's first launch is out of reach of whoever "
-        "ranks apps seen so far; any app: rivals that may name every app of their vocabulary. stap: the shipped "
-        "weights, which were trained on UbiqLog's people."
+        "an app's first launch is out of reach of whoever ranks apps seen so far; any app: rivals that may name every "
+        "app of their vocabulary; stap: the shipped weights, which were trained on UbiqLog's people; answers after "
+        f"{day}, by which launch of that app by that person it is"
     )
-    return Grid(f"{people}: an app's first launches", ("predictor", "all", *LAUNCHES), lines, said)
+    return _table(f"{people}: an app's first launches", said, rows, "launches")
+
+
+def _months(people: str, day: str, rows: Mapping[str, list[Found]]) -> Grid:
+    said = f"by months since {day}, the last day that training knew"
+    return _table(f"{people}: while time goes on", said, rows, "months")
 
 
 def _outside(known: Found) -> Grid:
@@ -217,20 +232,22 @@ def _outside(known: Found) -> Grid:
 
 def _draw(rows: Mapping[str, list[Found]], known: Found) -> Callable[[Path], None]:
     def draw(path: Path) -> None:
-        with drawing(path, (11, 4.8), EXPLAINED) as figure:
-            left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-            for name, seeds in rows.items():
-                kind, place = name.partition(",")[0], np.arange(len(LAUNCHES))
-                hits = [np.mean(_hits(seeds, "launches", key) or [np.nan]) for key in LAUNCHES]
-                colour = COLOURS[KINDS.index(kind)] if kind in KINDS else OTHERS[kind]
-                left.plot(place, hits, "o--" if "," in name else "o-", color=colour, label=name, markersize=4)
-            left.set_xticks(range(len(LAUNCHES)), LAUNCHES)
+        with drawing(path, (14, 4.8), EXPLAINED) as figure:
+            left, middle, right = figure.subplots(1, 3, width_ratios=(5, 5, 3))
+            for axes, part in ((left, "launches"), (middle, "months")):
+                keys = list(_numbers(rows, part))
+                for name, seeds in rows.items():
+                    kind = name.partition(",")[0]
+                    hits = [np.mean(_hits(seeds, part, key) or [np.nan]) for key in keys]
+                    colour = COLOURS[KINDS.index(kind)] if kind in KINDS else OTHERS[kind]
+                    form, label = ("o--", "_nolegend_") if "," in name else ("o-", name)
+                    axes.plot(range(len(keys)), hits, form, color=colour, label=label, markersize=4)
+                axes.set_xticks(range(len(keys)), keys)
             left.set(title="HR@1 by an app's launches", ylabel="percent", xlabel="which launch of the app it is")
-            left.legend(frameon=False, fontsize=7, ncols=2)
+            left.legend(frameon=False, fontsize=9, ncols=2)
+            middle.set(title="HR@1 while time goes on", xlabel="months since that day")
             months = known.get("outside", {}).get("months", {})
-            right.bar(
-                [int(month) for month in months], [100 * a / max(1, n) for a, n in months.values()], color=COLOURS[0]
-            )
-            right.set(title="Answers outside the vocabulary", ylabel="percent", xlabel="months since that day")
+            right.bar(list(months), [100 * a / max(1, n) for a, n in months.values()], color=COLOURS[0])
+            right.set(title="Outside the vocabulary", ylabel="percent of answers", xlabel="months since that day")
 
     return draw
