@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from starlette.testclient import TestClient
 
 from serve.world import core_of, day, ranking, send, serving
 from stap.demo.person import LOG
+from stap.serve import imports
+from stap.serve.core import Core
 
 
 def followed(client: TestClient, response: Any) -> Any:
@@ -93,6 +96,31 @@ def test_everything_is_deleted(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("what", ["users/me", "everything"])
+def test_an_import_brings_nothing_back_of_who_is_deleted_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setattr(imports, "PART", 500)
+    take, begun, go_on = Core.take, Event(), Event()
+
+    def slowly(core: Core, *args: Any, **named: Any) -> Any:
+        done = take(core, *args, **named)
+        begun.set()
+        assert go_on.wait(60)
+        return done
+
+    monkeypatch.setattr(Core, "take", slowly)
+    with serving(tmp_path) as client:
+        response = client.post("/api/v1/users/me/demo")
+        assert begun.wait(60)
+        Timer(0.2, go_on.set).start()  # the deletion waits for the part that is on its way
+        assert client.delete(f"/api/v1/{what}").status_code == 204
+        told = followed(client, response)
+        assert told["state"] == "failed"
+        assert "deleted meanwhile" in told["error"]["why"]
+        assert client.get("/api/v1/users").json()["users"] == []
+
+
 def test_hit_rates_by_day_stand_beside_again_and_blend(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         followed(client, client.post("/api/v1/users/me/demo"))

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from secrets import token_hex
+from threading import Lock
 from typing import Any
 
 from stap import sources
@@ -39,9 +40,11 @@ class Import:
     error: dict[str, str] | None = None
     notes: list[str] = field(default_factory=list)
     stranger: bool = False  # it failed for it is no log at all
+    withdrawn: bool = False  # its user was deleted
 
     def told(self) -> dict[str, Any]:
-        return {key: value for key, value in asdict(self).items() if key not in ("number", "user", "name")}
+        ours = ("number", "user", "name", "withdrawn")
+        return {key: value for key, value in asdict(self).items() if key not in ours}
 
 
 class Imports:
@@ -53,6 +56,7 @@ class Imports:
         shutil.rmtree(self._folder, ignore_errors=True)  # what a crash left
         self._jobs: dict[str, Import] = {}
         self._reading = ThreadPoolExecutor(1, "imports")
+        self._handing = Lock()  # held until a part is on the disk
 
     def close(self) -> None:
         self._reading.shutdown(wait=False, cancel_futures=True)
@@ -74,6 +78,12 @@ class Imports:
     def demo(self, user: str) -> str:
         """The bundled person, as if their four weeks had ended now."""
         return self._begin(Import(token_hex(8), user, DEMO_LOG.name), DEMO_LOG, Options(), remove=False)
+
+    def withdraw(self, user: str | None = None) -> None:
+        """No more of this user's imports, or of anybody's, is kept: they are about to be deleted."""
+        with self._handing:
+            for job in self._jobs.values():
+                job.withdrawn |= user in (None, job.user) and job.state in ("reading", "learning")
 
     def told(self, user: str, number: str) -> dict[str, Any]:
         job = self._jobs.get(number)
@@ -122,10 +132,16 @@ class Imports:
         job.state = "learning"
         for first in range(0, len(events), PART):
             part = events[first : first + PART]
-            job.events += self._core.take(job.user, part, many=True).result()
+            with self._handing:
+                if job.withdrawn:
+                    raise _withdrawn(job)
+                job.events += self._core.take(job.user, part, many=True).result()
             job.share = 0.5 * (first + len(part)) / len(events)
         if events:
-            done, whole = 0, self._core.store.people(job.user)[0].events
+            person = next(iter(self._core.store.people(job.user)), None)
+            if person is None:
+                raise _withdrawn(job)
+            done, whole = 0, person.events
 
             def tick(steps: int) -> None:
                 nonlocal done
@@ -133,6 +149,10 @@ class Imports:
                 job.share = min(1.0, 0.5 + 0.5 * done / max(1, whole))
 
             self._core.sessions.anew(self._core.user(job.user), job.user, tick).result()
+
+
+def _withdrawn(job: Import) -> BadInput:
+    return BadInput(job.name, "everything of its user was deleted meanwhile", "hand it over again, if it was meant")
 
 
 def _problem(error: BadInput, path: Path, name: str) -> dict[str, str]:

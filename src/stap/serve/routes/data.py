@@ -67,6 +67,7 @@ def export(request: Request, user: Somebody) -> StreamingResponse:
 @router.delete("/users/{user}", status_code=204)
 def delete(request: Request, user: Somebody) -> None:
     """Nothing of the user stays."""
+    request.app.state.imports.withdraw(user)
     request.app.state.feeding.delete(user)
     request.app.state.adapting.tidy()
 
@@ -93,5 +94,6 @@ def back(request: Request, user: Somebody) -> None:
 @router.delete("/everything", status_code=204)
 def delete_everything(request: Request) -> None:
     """Nothing of anybody stays."""
+    request.app.state.imports.withdraw()
     request.app.state.feeding.delete_everything()
     request.app.state.adapting.tidy()
