@@ -121,10 +121,10 @@ class Store:
         while self._opened:
             self._opened.pop().close()
 
-    def checkpoint(self) -> None:
-        """What was deleted leaves the log of changes as well."""
+    def checkpoint(self, whole: bool = True) -> None:
+        """The log of changes goes into the file: all of it, so that what was deleted is gone; or what needs no waiting."""
         with closing(self._connect()) as db:
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if whole else 'PASSIVE'})")
 
     def people(self, only: str | None = None) -> list[Person]:
         return [

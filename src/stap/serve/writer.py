@@ -112,7 +112,8 @@ class _Log:
         self._commits += 1
         if self._moved:
             self._moved = False
-            _move(db)
+            with suppress(sqlite3.Error):  # what the disk does not take is told by the next commit
+                db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         elif self._commits % MOVED_AFTER == 0:
             self._wanted.set()
 
@@ -124,14 +125,9 @@ class _Log:
     def _run(self) -> None:
         while self._wanted.wait() and not self._ended:
             self._wanted.clear()
-            _move(self._store.db)
+            with suppress(sqlite3.Error, BadInput):
+                self._store.checkpoint(whole=False)
             self._moved = True
-
-
-def _move(db: sqlite3.Connection) -> None:
-    """As much as can be moved without waiting. A disk that does not take it is told by the next commit."""
-    with suppress(sqlite3.Error):
-        db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
 def _tell(task: _Task, outcome: Any) -> None:
