@@ -81,9 +81,10 @@ class Imports:
 
     def withdraw(self, user: str | None = None) -> None:
         """No more of this user's imports, or of anybody's, is kept: they are about to be deleted."""
-        with self._handing:
-            for job in self._jobs.values():
-                job.withdrawn |= user in (None, job.user) and job.state in ("reading", "learning")
+        for job in list(self._jobs.values()):
+            job.withdrawn |= user in (None, job.user) and job.state in ("reading", "learning")
+        with self._handing:  # the part that is on its way has come: it is deleted with the rest
+            pass
 
     def told(self, user: str, number: str) -> dict[str, Any]:
         job = self._jobs.get(number)

@@ -122,7 +122,7 @@ class Store:
             self._opened.pop().close()
 
     def checkpoint(self, whole: bool = True) -> None:
-        """The log of changes goes into the file: all of it, so that what was deleted is gone; or what needs no waiting."""
+        """The log of changes goes into the file: all of it, so that nothing deleted stays; or what needs no waiting."""
         with closing(self._connect()) as db:
             db.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if whole else 'PASSIVE'})")
 
