@@ -30,12 +30,17 @@ def stap(*arguments: str | Path, **environment: str) -> subprocess.CompletedProc
     return shell('exec "$@"', sys.executable, "-m", "stap", *map(str, arguments), **environment)
 
 
+def usual() -> dict[str, str]:
+    """The environment, with output that is kept until it is flushed: without a buffer no flush fails."""
+    odd = ("RUST_BACKTRACE", "PYTHONUNBUFFERED")
+    return {name: value for name, value in os.environ.items() if name not in odd}
+
+
 def shell(line: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """In a shell of its own, under a cap on memory: what is hostile may drain a device."""
-    env = {name: value for name, value in os.environ.items() if name != "RUST_BACKTRACE"} | environment
     done = subprocess.run(
         ["sh", "-c", f"ulimit -v 8000000; {line}", "sh", *arguments],
-        capture_output=True, env=env, stdin=subprocess.DEVNULL, timeout=120, check=False,
+        capture_output=True, env=usual() | environment, stdin=subprocess.DEVNULL, timeout=120, check=False,
     )  # fmt: skip
     return subprocess.CompletedProcess(line, done.returncode, *(part.decode() for part in (done.stdout, done.stderr)))
 
@@ -123,6 +128,39 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
     done = shell(f'"{sys.executable}" -m stap evaluate {path} --predictors mfu --by-user | head -n 1')
     assert done.stderr == ""
     assert "protocol" in done.stdout
+
+
+PRINTS = """
+import sys
+from stap.cli import commands
+
+def brought():
+    print("words of its own")
+    sys.exit(int(sys.argv[1]))
+
+commands.command_line = lambda asked: brought
+commands.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "end", "words"),
+    [
+        ("full", 0, 2, "stap: output: No space left on device; check the place and its disk\n"),
+        ("full", 3, 3, ""),
+        ("left", 0, 1, ""),
+        ("left", 3, 1, ""),
+    ],
+)
+def test_what_others_printed_goes_nowhere_without_a_trace(place: str, code: int, end: int, words: str) -> None:
+    """Our own words are flushed one by one. Those of a predictor that is brought may wait until the very end."""
+    read, write = os.pipe()
+    os.close(read)
+    with open("/dev/full", "wb") as full, os.fdopen(write, "wb") as left:
+        streams = {"full": full, "left": left}
+        command = [sys.executable, "-c", PRINTS, str(code)]
+        done = subprocess.run(command, stdout=streams[place], stderr=subprocess.PIPE, env=usual(), check=False)
+    assert (done.returncode, done.stderr.decode()) == (end, words)
 
 
 @pytest.mark.slow
