@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -99,12 +99,19 @@ def _explained(error: BaseException) -> int:
 
 def _flushed(code: Any) -> Any:
     """What was printed is out, or the exit code says that it is not: `stap ... | head`, a full disk."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            return 1
-        return code or _explained(error)
+    if (error := _lost(sys.stdout)) is not None:
+        code = 1 if isinstance(error, BrokenPipeError) else code or _explained(error)
+    _lost(sys.stderr)  # nobody hears what does not fit there, and Python shall not end with a code of its own for it
     return code
+
+
+def _lost(stream: TextIO | None) -> OSError | None:
+    """Why what was written to a stream is not out; then it goes nowhere."""
+    if stream is None:
+        return None
+    try:
+        stream.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None
