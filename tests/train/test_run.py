@@ -173,13 +173,16 @@ def after_a_step(settings: TrainConfig, folder: Path) -> tuple[float, dict[str, 
 
 
 def test_gradients_do_not_depend_on_the_pieces(tmp_path: Path) -> None:
-    """Accumulated over pieces of different lengths, the step is that of the whole batch, by labels, not by pieces."""
-    whole_loss, whole = after_a_step(replace(TINY, tokens_at_once=4096), tmp_path / "a")
-    piece_loss, small = after_a_step(replace(TINY, tokens_at_once=64), tmp_path / "b")
+    """Accumulated over pieces of different lengths, the step is that of the whole batch, by labels, not by pieces.
+
+    In fp32 on every processor: sums in bf16 differ by their order.
+    """
+    exact = replace(TINY, precision="fp32")
+    whole_loss, whole = after_a_step(replace(exact, tokens_at_once=4096), tmp_path / "a")
+    piece_loss, small = after_a_step(replace(exact, tokens_at_once=64), tmp_path / "b")
     assert whole_loss == pytest.approx(piece_loss, abs=1e-6)
-    # Adam's first step divides a gradient by itself, so where it is nothing but rounding its sign is left to chance.
-    apart = sum(int(((tensor - small[name]).abs() > 2e-5).sum()) for name, tensor in whole.items())
-    assert apart <= sum(tensor.numel() for tensor in whole.values()) / 1000
+    for name, tensor in whole.items():
+        torch.testing.assert_close(tensor, small[name], atol=2e-5, rtol=0)
 
 
 def test_learning_rates() -> None:
