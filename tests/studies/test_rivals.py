@@ -53,6 +53,7 @@ def test_answers_are_told_apart_by_how_often_the_app_was_opened() -> None:
     assert found["all"] == [2, 1, 0, 0, 0, 0]
     assert found["launches"]["1st"] == [0] * 6
     assert found["launches"]["2nd and 3rd"] == [2, 1, 0, 0, 0, 0]
+    assert found["users"] == {"a": [2, 1, 0, 0, 0, 0]}
 
 
 def test_who_is_told_the_moment_is_asked_of_it() -> None:
@@ -95,4 +96,7 @@ def test_newcomers_at_toy_size(tmp_path: Path) -> None:
     assert rows["blend"][0]["launches"]["1st"][:-1] == [0] * 5  # nobody who ranks apps seen so far can know it
     known = result["outside"]["people"]
     assert sum(known[each][1] for each in known) == sum(rows["blend"][0]["all"])
+    met = next(table for table in result["tables"] if table["title"].endswith("people known and new"))
+    assert [row[0] for row in met["rows"]] == list(rows)
+    assert all(not each["users"] for seeds in rows.values() for each in seeds)  # nobody's name is in a result
     assert (tmp_path / "figure.png").stat().st_size > 10_000

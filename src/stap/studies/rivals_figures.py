@@ -94,7 +94,7 @@ class Population:
 
     def _differences(self, protocol: str) -> Grid:
         found = _differences(self.scores(protocol))
-        rows = [(name, *(_said(row.get(other)) for other in BESIDE)) for name, row in found.items()]
+        rows = [(name, *(points(row.get(other)) for other in BESIDE)) for name, row in found.items()]
         said = (
             "Points of HR@1 by which a predictor is ahead of another, on the same positions; in brackets 95 % by "
             "paired bootstrap over users. =: the test does not tell them apart."
@@ -145,7 +145,7 @@ class Population:
             users = sorted(before)
             first, second = (np.stack([part[user] for user in users]) for part in (before, after))
             values = [f"{percent(part.sum(axis=0))[0]:.2f}" for part in (first, second)]
-            rows.append((name, *values, _said(paired(second, first).get("HR@1"))))
+            rows.append((name, *values, points(paired(second, first).get("HR@1"))))
         said = (
             "HR@1 of the next other app, percent. tgt: trained and asked with the hour of the app to be predicted, as "
             "published, or with that of the close before. Ours: the launch head of the shipped weights, and blend, "
@@ -189,7 +189,8 @@ def _differences(rows: Mapping[str, Mapping[int, Users]]) -> dict[str, dict[str,
     return found
 
 
-def _said(found: Difference | None) -> str:
+def points(found: Difference | None) -> str:
+    """As a table says them; = where the test calls no winner."""
     if found is None:
         return "-"
     sign = "" if found.told_apart else "= "
