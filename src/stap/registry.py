@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -103,6 +104,11 @@ def maker(
         return Stap(loaded, seed)
     windows: Maker = extra("stap.reference.session").load(path, seed)
     return windows
+
+
+def rivals(names: Sequence[str], model: Path | None) -> dict[str, Path]:
+    """The files of those among them that are rivals."""
+    return {name: _own(model, name) for name in names if name in RIVALS}
 
 
 def _own(model: Path | None, name: str) -> Path:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cli.made import call, write
 
 from rivals.made import best_hits, chain, small
 from stap import evaluate
@@ -44,6 +46,16 @@ def test_each_rival_comes_within_two_points_of_the_best_answer(kind: str, tmp_pa
     strangers = chain(3, 500, by_hour, seed=1)
     found = score(strangers, {kind: maker(kind, tmp_path)}, "stream", TERMS).tallies[kind].report()
     assert found["pooled"]["HR@1"] > best_hits(strangers, by_hour) - 2.0
+
+
+def test_a_table_says_which_files_the_rivals_are(runs: Path, tmp_path: Path) -> None:
+    found, people = tmp_path / "found.json", chain(2, 30, False).people()
+    log = write(tmp_path / "log.parquet", *((user, names[code]) for user, names, log in people for code in log.app))
+    asked = ("--predictors", "mfu,neusa,tgt", "--protocol", "stream", "--model", runs, "--json", found)
+    assert call("evaluate", log, *asked).exit_code == 0
+    result = json.loads(found.read_text())
+    assert result["model"] is None
+    assert [Path(result["rivals"][kind]["file"]).parent for kind in ("neusa", "tgt")] == [runs / "neusa", runs / "tgt"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -110,7 +110,8 @@ def evaluate_(
     if by_user:
         terminal.out.print("", tables.by_user(result))
     files = {
-        "model": named(model_file(model)) if "stap" in names else named(model) if model else None,
+        "model": named(model_file(model)) if "stap" in names else None,
+        "rivals": {name: named(path) for name, path in registry.rivals(names, model).items()},
         "ranker": named(ranker) if ranker and "gbdt" in names else None,
     }
     whence = {"version": __version__, "logs": logs, "users": read.users, **files, "seed": seed}
