@@ -1,8 +1,10 @@
 // Snapshot and restore at every step of every stage: the same bits afterwards. Damaged snapshots are refused.
 #include <algorithm>
+#include <cmath>
 
+#include "border.h"
 #include "driver.h"
-#include "person/session.h"
+#include "person/bounds.h"
 
 namespace {
 
@@ -67,6 +69,12 @@ void damaged_ones_are_refused(const tiny::Config& config) {
           size == state.size() && small[0] == 7);
 }
 
+// The hash at its end, made right again.
+void repair(std::vector<uint8_t>& state) {
+    const uint64_t hash = stap::hash_bytes(state.data(), state.size() - 8, stap::kSnapshotVersion);
+    std::memcpy(state.data() + state.size() - 8, &hash, 8);
+}
+
 // Damage behind a hash that was made right again: refused, or a session that can be used. (Magic and version first.)
 void forged_ones_are_refused_or_harmless(const tiny::Config& config, size_t stride) {
     const ModelPointer model = load(tiny::model(config));
@@ -83,8 +91,7 @@ void forged_ones_are_refused_or_harmless(const tiny::Config& config, size_t stri
         for (uint8_t bits : {0x01, 0x80, 0xff}) {
             std::vector<uint8_t> forged = state;
             forged[at] ^= bits;
-            const uint64_t hash = stap::hash_bytes(forged.data(), forged.size() - 8, stap::kSnapshotVersion);
-            std::memcpy(forged.data() + forged.size() - 8, &hash, 8);
+            repair(forged);
             stap_session* made = nullptr;
             const stap_status status =
                 stap_session_restore(model.get(), STAP_KERNELS_BEST, forged.data(), forged.size(), &made);
@@ -105,6 +112,211 @@ void forged_ones_are_refused_or_harmless(const tiny::Config& config, size_t stri
     CHECK(refused > tried / 20 && refused < tried);  // the hash was right: what refused them were the checks behind it
 }
 
+// A session with something wrong in it, or its bytes, and the words by which they are refused: every rule by itself.
+class Rules {
+   public:
+    Rules(const tiny::Config& config, const stap_options& options, uint64_t events)
+        : model_(load(tiny::model(config))) {
+        const SessionPointer session = open(model_.get(), options);
+        for (uint64_t i = 0; i < events; ++i) observe(session.get(), i);
+        for (const char* app : {"app1", "app7"}) stap_session_notify(session.get(), app, 4, 29e6);
+        answer(session.get());
+        state_ = snapshot(session.get());
+        CHECK_EQUAL(said(state_), "restored");
+    }
+
+    const std::vector<uint8_t>& state() const { return state_; }
+    std::unique_ptr<stap::Session> session() const { return restored(state_); }
+
+    template <typename Forge>
+    void session(const char* words, Forge forge) const {
+        const auto forged = session();
+        forge(*forged);
+        refused(words, stap::session_snapshot(*forged));
+    }
+
+    // The forge gets the state without its hash, and where a pattern of bytes ends in it for the last time.
+    template <typename Forge>
+    void bytes(const char* words, const std::string& pattern, Forge forge) const {
+        std::vector<uint8_t> forged(state_.begin(), state_.end() - 8);
+        const auto found = std::find_end(forged.begin(), forged.end(), pattern.begin(), pattern.end(),
+                                         [](uint8_t a, char b) { return a == uint8_t(b); });
+        CHECK(found != forged.end());
+        forge(forged, size_t(found - forged.begin()) + pattern.size());
+        forged.resize(forged.size() + 8);
+        repair(forged);
+        refused(words, forged);
+    }
+
+    void refused(const std::string& words, const std::vector<uint8_t>& forged) const {
+        CHECK_EQUAL(said(forged), "snapshot: " + words);
+    }
+
+   private:
+    std::unique_ptr<stap::Session> restored(const std::vector<uint8_t>& state) const {
+        return stap::session_restore(model_->shared, state.data(), state.size());
+    }
+    std::string said(const std::vector<uint8_t>& state) const {
+        try {
+            restored(state);
+        } catch (const stap::Failure& failure) {
+            return failure.message;
+        }
+        return "restored";
+    }
+
+    ModelPointer model_;
+    std::vector<uint8_t> state_;
+};
+
+template <typename... Values>
+std::string bytes_of(const Values&... values) {
+    std::string out;
+    (out.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
+    return out;
+}
+
+template <typename Value>
+auto put(Value value, size_t offset = 0) {
+    return
+        [=](std::vector<uint8_t>& state, size_t at) { std::memcpy(state.data() + at + offset, &value, sizeof value); };
+}
+
+void every_rule_of_the_frame_refuses_by_itself(const Rules& rules) {
+    const std::string magic = "STAPSNAP";  // version, fingerprint, strategy, dtype, kernels, context, steps, ...
+    std::vector<uint8_t> other(rules.state().begin(), rules.state().begin() + 15);
+    rules.refused("not one of ours", other);
+    other = rules.state();
+    other[0] ^= 1;
+    repair(other);
+    rules.refused("not one of ours", other);
+    other = rules.state();
+    other[30] ^= 1;
+    rules.refused("some of its bytes have changed", other);
+    rules.bytes("of another version", magic, put(uint32_t(stap::kSnapshotVersion + 1)));
+    rules.bytes("of another model", magic, put(uint64_t(1), 4));
+    rules.bytes("an unknown strategy", magic, put(uint8_t(4), 12));
+    rules.bytes("an unknown dtype", magic, put(uint8_t(3), 13));
+    for (uint32_t context : {0u, 3u, stap::kMostContext + 2})
+        rules.bytes("an impossible context", magic, put(context, 15));
+    rules.session("too many events", [](auto& s) { s.steps = uint64_t(1) << 31; });
+    rules.session("a ranking in the future", [](auto& s) { s.ranked = s.steps + 1; });
+    rules.session("an answer in the future", [](auto& s) { s.answered = s.steps + 1; });
+    rules.session("no answer to its last event", [](auto& s) { --s.answered; });
+    rules.bytes("bytes after its end", magic, [](auto& state, size_t) { state.push_back(0); });
+    rules.bytes("it ends too soon", magic, [](auto& state, size_t) { state.pop_back(); });
+}
+
+void every_rule_of_phi_and_events_refuses_by_itself(const Rules& rules) {
+    const auto used = [](stap::Session& s) -> stap::Phi::Slot& { return s.phi.slots[s.phi.index.at("app3")]; };
+    const auto none = [](stap::Session& s) { return uint16_t(s.phi.slots.size()); };
+    rules.session("too many free indices", [&](auto& s) { s.phi.free.resize(none(s) + 1u); });
+    rules.session("a free index that is none", [&](auto& s) { s.phi.free.back() = none(s); });
+    rules.session("a free index that is none", [](auto& s) { s.phi.free.back() = s.phi.free.front(); });
+    rules.session("too many apps", [&](auto& s) {
+        for (uint16_t i = 0; i <= none(s); ++i) s.phi.index.emplace(std::to_string(i), i);
+    });
+    rules.session("an app's index that is none", [](auto& s) { s.phi.free.back() = s.phi.index.at("app3"); });
+    const auto session = rules.session();
+    const uint16_t held = session->phi.index.at("app3");
+    rules.bytes("an app's index that is none", bytes_of(held, used(*session).last_use, uint32_t(4)) + "app3",
+                [&](auto& state, size_t at) { put(none(*session))(state, at - 18); });
+    rules.session("an app used in the future", [&](auto& s) { used(s).last_use = s.steps; });
+    rules.session("an app without a name of its own", [&](auto& s) { used(s).app.clear(); });
+    rules.session("an app without a name of its own", [&](auto& s) { used(s).app = "app1"; });
+    rules.session("a text too long", [&](auto& s) { used(s).app.resize(STAP_MOST_APP_BYTES + 1, 'x'); });
+    rules.session("no room for any app", [](auto& s) { s.phi = stap::Phi(uint32_t(s.phi.slots.size()), 0, 0); });
+
+    rules.session("an action that is none", [](auto& s) { s.ring[1].action = 2; });
+    rules.session("a time that is none", [](auto& s) { s.ring[1].minutes = 2 * STAP_MOST_MINUTES; });
+    for (float hour : {-1.0f, 24.0f}) rules.session("a time that is none", [&](auto& s) { s.ring[1].hour = hour; });
+    rules.session("a number that is none", [](auto& s) { s.ring[1].minutes = NAN; });
+    rules.session("a number that is none", [](auto& s) { s.ring[1].hour = INFINITY; });
+    rules.session("an event of no app", [&](auto& s) { s.ring[1].app = none(s); });
+    rules.bytes("a flag that is none", bytes_of(session->ring[1].minutes, session->ring[1].hour), put(uint8_t(2), 3));
+
+    rules.session("an app forgotten that was none", [](auto& s) { s.hidings = {{5, 0}, {4, 0}}; });
+    rules.session("an app forgotten that was none", [](auto& s) { s.hidings = {{s.steps + 1, 0}}; });
+    rules.session("an app forgotten that was none", [&](auto& s) { s.hidings = {{s.steps, none(s)}}; });
+    rules.session("a list too long", [&](auto& s) { s.hidings.resize(s.schedule.context + none(s) + 1); });
+
+    rules.session("a cache with events to come", [](auto& s) {
+        stap::Cache& cache = s.caches[s.active()];
+        cache.reserve(++cache.taken, s.pool);
+    });
+    rules.session("a cached event of no app", [&](auto& s) { s.caches[s.active()].blocks[0]->app[0] = none(s); });
+    rules.session("a number that is none", [](auto& s) { s.caches[0].origin = -INFINITY; });
+}
+
+void every_rule_of_a_cache_s_stage_refuses_by_itself() {
+    stap_options options = stap_options_default();
+    Rules(tiny::config(), options, 3).session("a cache filled before its time", [](auto& s) {
+        s.caches[1].reserve(1, s.pool);
+        s.caches[1].taken = 1;
+    });
+    options.strategy = STAP_ROLLING;
+    Rules(tiny::config(), options, 40).session("a cache too far behind", [](auto& s) { s.caches[0].clear(0, s.pool); });
+}
+
+void every_rule_of_evidence_refuses_by_itself(const Rules& rules) {
+    const auto blend = [&](const char* words, auto forge) {
+        rules.session(words, [&](auto& s) { forge(const_cast<stap::Blend&>(s.evidence->blend())); });
+    };
+    const auto launches = [&](auto forge) {
+        rules.session("evidence that contradicts itself",
+                      [&](auto& s) { forge(const_cast<stap::Launches&>(s.evidence->launches())); });
+    };
+    const auto contradicts = [&](auto forge) { blend("evidence that contradicts itself", forge); };
+    blend("evidence of one app twice", [](auto& b) { b.apps[0].name = b.apps[1].name; });
+    blend("evidence of no app", [](auto& b) { b.recency[0] = uint32_t(b.apps.size()); });
+    blend("evidence of no app", [](auto& b) { b.recency[0] = b.recency[1]; });
+    blend("evidence of no successor", [](auto& b) { b.sequence.young.begin()->second.list[0].app.place = 99; });
+    blend("evidence of no successor", [](auto& b) { b.stays.young.begin()->second.list[0].app.place = 99; });
+    blend("evidence of no successor", [](auto& b) { b.stays.old[1].list = {{{99, 1}, 1}}; });
+    blend("a list too long", [](auto& b) { b.stays.old[1].list.resize(stap::kSuccessors + 1); });
+    blend("a list too long", [](auto& b) {
+        for (uint64_t key = 0; key <= stap::kGeneration; ++key) b.stays.old[key].list.clear();
+    });
+    contradicts([](auto& b) { b.apps[0].name.clear(); });
+    contradicts([](auto& b) { b.apps[0].count = 0; });
+    contradicts([](auto& b) { b.apps[0].serial = 0; });
+    contradicts([](auto& b) { b.apps[0].serial = b.serials + 1; });
+    contradicts([](auto& b) { b.apps[0].last_usage = b.usages; });
+    contradicts([](auto& b) { b.apps[1].last_usage = 0; });  // before its first
+    contradicts([](auto& b) { b.past_size = stap::kLongest + 1; });
+    for (int32_t stay : {-2, 4}) contradicts([&](auto& b) { b.stay = stay; });
+    for (double hour : {-1.0, 24.0}) contradicts([&](auto& b) { b.hour = hour; });
+    launches([](auto& l) { l.apps[0].launch = l.launches + 1; });
+    launches([](auto& l) { l.apps[0].waking = l.wakings + 1; });
+
+    const auto session = rules.session();
+    const stap::Blend& b = session->evidence->blend();
+    rules.bytes("evidence that contradicts itself", bytes_of(b.hour, b.clock), put(-1.0));  // the gap
+    rules.bytes("evidence that contradicts itself", bytes_of(uint32_t(4)) + "app3", put(uint64_t(1) << 40, 28));
+    for (uint64_t cue : {stap::cue_key(stap::kSkipCue, {b.past[2].serial}), b.current_cue(stap::kRecentCue, 0)})
+        rules.bytes("evidence of no successor", bytes_of(cue), put(uint32_t(99), 24));
+
+    const auto notices = [&](const char* words, auto forge) {
+        rules.session(words, [&](auto& s) { forge(s.word.notices); });
+    };
+    notices("a notification that is none", [](auto& n) { n.apps[0].name.clear(); });
+    notices("a notification that is none", [](auto& n) { n.apps[0].name = n.apps[1].name; });
+    notices("a notification that is none", [](auto& n) { n.apps[0].minutes = 2 * STAP_MOST_MINUTES; });
+    notices("a notification that is none", [](auto& n) { n.apps[0].weight = 1.01 * stap::kMostOwnNotice; });
+    notices("a weight out of bounds", [](auto& n) { n.weights[0] = -1.01 * stap::kMostNotice; });
+    notices("a list too long", [](auto& n) { n.apps.resize(stap::kMostApps + 1); });
+}
+
+void every_rule_refuses_by_itself() {
+    for (const tiny::Config& config : {tiny::config(), tiny::config_pure(), tiny::config_with_evidence()}) {
+        const Rules rules(config, stap_options_default(), 60);
+        every_rule_of_the_frame_refuses_by_itself(rules);
+        every_rule_of_phi_and_events_refuses_by_itself(rules);
+        if (config.evidence) every_rule_of_evidence_refuses_by_itself(rules);
+    }
+    every_rule_of_a_cache_s_stage_refuses_by_itself();
+}
+
 }  // namespace
 
 int main(int argc, char**) {
@@ -114,5 +326,6 @@ int main(int argc, char**) {
         damaged_ones_are_refused(config);
         forged_ones_are_refused_or_harmless(config, quick ? 97 : 5);
     }
+    every_rule_refuses_by_itself();
     return failures != 0;
 }
