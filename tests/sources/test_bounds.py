@@ -87,10 +87,12 @@ BOMBS: dict[str, tuple[Callable[[], bytes], int, str]] = {  # what it is, its si
         MB, "1000001 fields where 4 are expected",
     ),
     "a header of commas": (lambda: b"app,start" + b"," * 1_000_000 + b"\nMail,2024-05-01 08:00\n", MB, "1,000,002"),
-    "a row of quotes": (lambda: PLAIN.encode() + b'"' * 1_000_000 + b"\n", MB, "row 5"),
+    "a row of quotes": (lambda: PLAIN.encode() + b'"' * 1_000_000 + b"\n", MB, "row 5: no app in it"),
+    "quotes and commas": (lambda: PLAIN.encode() + b'"' * 1_000_000 + b",,,,\n", MB, "row 5: cannot be split into fields"),
     "empty objects": (lambda: (EVENTS + "{}," * 20 * MB + "{}]}}}").encode(), 60 * MB, "far more parts"),
     "empty lists": (lambda: (EVENTS + "[]," * 20 * MB + "[]]}}}").encode(), 60 * MB, "far more parts"),
     "small objects": (lambda: (EVENTS + '{"":0},' * 9 * MB + "{}]}}}").encode(), 63 * MB, "far more parts"),
+    "bare numbers": (lambda: (EVENTS + "0," * 30 * MB + "0]}}}").encode(), 60 * MB, "far more parts"),
     "a nest": (lambda: (EVENTS + "[" * 60 * MB).encode(), 60 * MB, "far more parts"),
     "wide letters": (lambda: (EVENTS + '"' + "a" * 60 * MB + "😀" + '"]}}}').encode(), 60 * MB, "without package"),
     "a tar of gzips": (
