@@ -168,7 +168,7 @@ def test_what_others_printed_goes_nowhere_without_a_trace(place: str, code: int,
     ("arguments", "words"),
     [
         (("describe", "LOG", "--figure", "FOLDER"), "cannot write here (it is a folder)"),
-        (("describe", "LOG", "--json", "FOLDER"), "cannot write here (it is a folder)"),
+        (("describe", "LOG", "--figure", "FOLDER/x.png", "--json", "FOLDER"), "cannot write here (it is a folder)"),
         (("evaluate", "LOG", "--predictors", "mfu", "--json", "FOLDER"), "cannot write here (it is a folder)"),
         (("import", "LOG", "-o", "/nowhere/x.csv"), "cannot write here (No such file or directory)"),
         (("import", "\udcff", "-o", "FOLDER/x.csv"), r"\udcff: no such file"),
