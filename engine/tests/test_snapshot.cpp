@@ -296,6 +296,13 @@ void every_rule_of_evidence_refuses_by_itself(const Rules& rules) {
     for (uint64_t cue : {stap::cue_key(stap::kSkipCue, {b.past[2].serial}), b.current_cue(stap::kRecentCue, 0)})
         rules.bytes("evidence of no successor", bytes_of(cue), put(uint32_t(99), 24));
 
+    const auto count = [](uint64_t size) {
+        return [=](std::vector<uint8_t>& state, size_t at) { put(size)(state, at - 16); };
+    };
+    rules.bytes("a list too long", bytes_of(uint64_t(b.apps.size()), uint32_t(4)) + b.apps[0].name,
+                count(stap::kMostApps + 1));
+    rules.bytes("a list too long", bytes_of(uint64_t(2), uint32_t(4)) + "app1", count(1000));  // no room for so many
+
     const auto notices = [&](const char* words, auto forge) {
         rules.session(words, [&](auto& s) { forge(s.word.notices); });
     };

@@ -69,7 +69,7 @@ struct Reader {
     }
     void text(std::string& text, size_t most) {
         const uint32_t size = get<uint32_t>();
-        if (size > most || size > left) damaged("a text too long");
+        if (size > most) damaged("a text too long");
         text.resize(size);
         bytes(text.data(), size);
     }

@@ -122,8 +122,7 @@ void Evidence::check() const {
             for (const auto& [key, successors] : *generation)
                 for (const Successor& s : successors.list)
                     if (s.app.place >= b.apps.size()) damaged("evidence of no successor");
-    if ((b.usages == 0 && !b.apps.empty()) || b.past_size > kLongest || b.stay < -1 || b.stay > 3 ||
-        !(b.hour >= 0 && b.hour < 24) || gap_ < 0)
+    if (b.past_size > kLongest || b.stay < -1 || b.stay > 3 || !(b.hour >= 0 && b.hour < 24) || gap_ < 0)
         damaged("evidence that contradicts itself");
 }
 
