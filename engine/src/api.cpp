@@ -157,17 +157,18 @@ stap_status stap_session_observe(stap_session* session, const char* app, size_t 
     return changing(*session, [&] { session->person->observe(std::string(app, length), action, minutes, hour); });
 }
 
+// A name that was handed out lies in phi or in evidence. `notify` moves neither, and `forget` copies it first.
 stap_status stap_session_notify(stap_session* session, const char* app, size_t length, double minutes) {
     if (!session || !app) return STAP_ERROR_ARGUMENT;
     if (length == 0 || length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
     if (!is_time(minutes, 0)) return STAP_ERROR_TIME;
-    return changing(*session, [&] { session->person->notify(std::string(app, length), minutes); });
+    return changing(*session, [&] { session->person->notify({app, length}, minutes); });
 }
 
 stap_status stap_session_forget(stap_session* session, const char* app, size_t length) {
     if (!session || !app) return STAP_ERROR_ARGUMENT;
     if (length > STAP_MOST_APP_BYTES) return STAP_ERROR_APP;
-    return changing(*session, [&] { session->person->forget(std::string(app, length)); });
+    return changing(*session, [&] { session->person->forget({app, length}); });
 }
 
 stap_status stap_session_rank(stap_session* session, size_t k, stap_candidate* best, size_t* count) {
