@@ -103,6 +103,14 @@ class Shared:
         if sum(share for _, share in self.predictor.rank_among(99, LATER)) > 1 + 1e-5:
             self.wrong.append("more than everything")
 
+    def guarded(self, work: Callable[..., None], *args: object) -> None:
+        """Whoever fails ends it for all: nobody waits for events that will not come."""
+        try:
+            work(*args)
+        except Exception as error:
+            self.wrong.append(repr(error))
+            self.begun = self.done = len(EVENTS)
+
     def run(self) -> None:
         """Eight threads."""
         readers: list[tuple[Callable[[], object], Callable[[Answers], object]]] = [
@@ -113,8 +121,8 @@ class Shared:
             (self.restored, lambda answers: answers[0]),
             (self.work_off, lambda _: None),
         ]
-        threads = [Thread(target=self.observe) for _ in range(2)]
-        threads += [Thread(target=self.read, args=reader) for reader in readers]
+        threads = [Thread(target=self.guarded, args=(self.observe,)) for _ in range(2)]
+        threads += [Thread(target=self.guarded, args=(self.read, *reader)) for reader in readers]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -59,6 +59,8 @@ class Imports:
         self._handing = Lock()  # held until a part is on the disk
 
     def close(self) -> None:
+        """What is being read is not kept: whoever handed it over still has it."""
+        self.withdraw()
         self._reading.shutdown(wait=False, cancel_futures=True)
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -28,14 +28,14 @@ class Scores:
         self._process: subprocess.Popen[str] | None = None
         self._running: dict[int, Future[None]] = {}
         self._scored: dict[int, tuple[int, int, str]] = {}  # what was the newest then, and of which making
-        self._lock = Lock()
+        self._lock, self._closed = Lock(), False
 
     def told(self, user: int, name: str) -> dict[str, list[dict[str, Any]]]:
         """As statistics have it. What is not counted yet will be, the next time one looks."""
         self.count(user, name)
-        found = self._store.db.execute(
-            "SELECT day, counts FROM hits WHERE user = ? ORDER BY day DESC LIMIT ?", (user, MOST_DAYS)
-        ).fetchall()
+        found = self._store.read(
+            "SELECT day, counts FROM hits WHERE user = ? ORDER BY day DESC LIMIT ?", user, MOST_DAYS
+        )
         days = [(day, json.loads(counts)) for day, counts in reversed(found)]
         return {f"hits{'' if depth == 1 else depth}": [_day(*day, depth) for day in days] for depth in DEPTHS}
 
@@ -56,17 +56,17 @@ class Scores:
             self._scored.pop(user, None)
 
     def close(self) -> None:
-        self._counting.shutdown(wait=False, cancel_futures=True)
+        """Without its process nobody waits for an answer, so that the thread ends too: it reads the store."""
+        with self._lock:
+            self._closed = True
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    with suppress(OSError):
-                        pipe.close()
+        self._counting.shutdown(cancel_futures=True)
+        if self._process is not None:
+            _end(self._process)
 
     def _count(self, user: int, name: str, wanted: tuple[int, int, str]) -> None:
-        last = self._store.db.execute("SELECT max(day) FROM hits WHERE user = ?", (user,)).fetchone()[0]
+        last = self._store.read("SELECT max(day) FROM hits WHERE user = ?", user)[0][0]
         question = {
             "folder": str(self._store.path.parent),
             "user": user,
@@ -86,9 +86,12 @@ class Scores:
 
     def _asked(self, question: dict[str, Any]) -> dict[str, dict[str, int]] | None:
         """The process's answer; None where it was killed, and the next one will be asked."""
-        if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        process = self._process
+        with self._lock:
+            if self._closed:
+                return None
+            if self._process is None or self._process.poll() is not None:
+                self._process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -96,10 +99,18 @@ class Scores:
             process.stdin.flush()
             answer: dict[str, dict[str, int]] = json.loads(process.stdout.readline())
         except (OSError, ValueError):
-            process.kill()
-            process.wait()
+            _end(process)
             return None
         return answer
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
 
 
 def _day(day: str, counts: dict[str, int], depth: int) -> dict[str, Any]:

@@ -51,8 +51,8 @@ class Snapshots:
 
     def newest(self, user: int, model: str) -> Snapshot | None:
         where = "WHERE user = ? AND model = ? ORDER BY at DESC, seq DESC LIMIT 1"
-        found = self._store.db.execute(f"SELECT {COLUMNS} FROM snapshots {where}", (user, model)).fetchone()
-        return None if found is None else Snapshot(*found)
+        found = self._store.read(f"SELECT {COLUMNS} FROM snapshots {where}", user, model)
+        return Snapshot(*found[0]) if found else None
 
     def keep(self, predictor: Predictor, snapshot: Snapshot, epoch: int) -> None:
         """On the disk when this returns, unless the history has changed meanwhile before its last event."""
@@ -67,7 +67,7 @@ class Snapshots:
 
     def tidy(self) -> None:
         """Remove the files that no line names."""
-        named = {file for (file,) in self._store.db.execute("SELECT file FROM snapshots")}
+        named = {file for (file,) in self._store.read("SELECT file FROM snapshots")}
         self._remove([path.name for path in self._folder.iterdir() if path.name not in named])
 
     def _remove(self, files: list[str]) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from threading import local
-from typing import NamedTuple
+from threading import Lock, local
+from typing import Any, NamedTuple
 
 from stap.errors import BadInput
 from stap.serve.models import KINDS, EventIn, clock, micros, offset_of
@@ -45,6 +45,7 @@ ROWS = f"{COLUMNS} WHERE events.user = ?"
 
 INSERT = """INSERT INTO events (user, id, kind, at, offset, app)
     SELECT ?1, ?2, ?3, ?4, ?5, app FROM apps WHERE user = ?1 AND name = ?6 ON CONFLICT DO NOTHING RETURNING seq"""
+ENDING = ("the server is ending", "ask again when it runs")
 SALVAGE = "stap serve --salvage keeps what can be read, and the damaged file beside it"
 
 
@@ -69,12 +70,20 @@ class Person(NamedTuple):
     last: int | None
 
 
+class _Reading:
+    """A thread's own connection, and the lock that it holds while it reads."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        db.execute("PRAGMA query_only = ON")
+        self.db, self.lock = db, Lock()
+
+
 class Store:
     """Reading, from any thread. Writing goes through the one connection that `writing` opens."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self._own, self._opened = local(), list[sqlite3.Connection]()
+        self._own, self._opened, self._closed = local(), list[_Reading](), False
 
     def writing(self) -> sqlite3.Connection:
         """A connection that may write; the tables are made where there are none, and looked through where there are."""
@@ -95,15 +104,21 @@ class Store:
             db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
         return db
 
-    @property
-    def db(self) -> sqlite3.Connection:
-        """This thread's own connection, for reading."""
-        if not hasattr(self._own, "db"):
-            self._own.db = self._connect()
-            self._own.db.execute("PRAGMA query_only = ON")
-            self._opened.append(self._own.db)
-        found: sqlite3.Connection = self._own.db
-        return found
+    def read(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
+        """All rows of an answer, by this thread's own connection."""
+        if not hasattr(self._own, "reading"):
+            self._own.reading = _Reading(self._connect())
+            self._opened.append(self._own.reading)
+        reading: _Reading = self._own.reading
+        with reading.lock:
+            try:
+                if not self._closed:
+                    return reading.db.execute(question, values).fetchall()
+            except sqlite3.OperationalError:
+                if not self._closed:
+                    raise
+            reading.db.close()  # it may have been opened after all others were closed
+        raise BadInput(str(self.path), *ENDING)
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -117,9 +132,13 @@ class Store:
         return db
 
     def close(self) -> None:
-        """All connections of all threads, once nobody asks any more; one file is left."""
+        """All connections of all threads; who still reads is broken off, and who asks later is refused."""
+        self._closed = True
         while self._opened:
-            self._opened.pop().close()
+            reading = self._opened.pop()
+            reading.db.interrupt()
+            with reading.lock:  # SQLite frees what a thread is reading with, if it is closed by another
+                reading.db.close()
 
     def checkpoint(self, whole: bool = True) -> None:
         """The log of changes goes into the file: all of it, so that nothing deleted stays; or what needs no waiting."""
@@ -129,12 +148,12 @@ class Store:
     def people(self, only: str | None = None) -> list[Person]:
         return [
             Person(*row)
-            for row in self.db.execute(
+            for row in self.read(
                 "SELECT user, name, events, (SELECT count(*) FROM apps WHERE apps.user = users.user),"
                 " (SELECT min(at) FROM events WHERE events.user = users.user),"
                 " (SELECT max(at) FROM events WHERE events.user = users.user)"
                 " FROM users WHERE ?1 IS NULL OR name = ?1 ORDER BY name",
-                (only,),
+                only,
             )
         ]
 
@@ -150,48 +169,48 @@ class Store:
 
     def _part(self, user: int, at: int, seq: int, upto: int) -> list[Row]:
         where = "AND (at, seq) > (?, ?) AND seq <= ? ORDER BY at, seq LIMIT ?"
-        return [Row(*row) for row in self.db.execute(f"{ROWS} {where}", (user, at, seq, upto, PART)).fetchall()]
+        return [Row(*row) for row in self.read(f"{ROWS} {where}", user, at, seq, upto, PART)]
 
     def since(self, user: int, seq: int) -> list[Row]:
         """What has arrived after a number, in the order of time."""
         where = "WHERE seq > ? AND +events.user = ? ORDER BY at, seq"
-        return [Row(*row) for row in self.db.execute(f"{COLUMNS} {where}", (seq, user)).fetchall()]
+        return [Row(*row) for row in self.read(f"{COLUMNS} {where}", seq, user)]
 
     def count_after(self, user: int, at: int, seq: int) -> int:
         where = "user = ? AND (at, seq) > (?, ?)"
-        return int(self.db.execute(f"SELECT count(*) FROM events WHERE {where}", (user, at, seq)).fetchone()[0])
+        return int(self.read(f"SELECT count(*) FROM events WHERE {where}", user, at, seq)[0][0])
 
     def around(self, user: int, low: int, high: int, limit: int) -> list[Row]:
         """The latest opens and closes of a time, in order; and one open and one close after it, which may end them."""
         inside = f"{ROWS} AND at >= ? AND at < ? AND kind < 2 ORDER BY at DESC, seq DESC LIMIT ?"
         beyond = f"{ROWS} AND at >= ? AND kind < 2 ORDER BY at, seq LIMIT 2"
-        found = self.db.execute(inside, (user, low, high, limit)).fetchall()[::-1]
-        return [Row(*row) for row in [*found, *self.db.execute(beyond, (user, high)).fetchall()]]
+        found = self.read(inside, user, low, high, limit)[::-1]
+        return [Row(*row) for row in [*found, *self.read(beyond, user, high)]]
 
     def everything(self, user: int) -> Iterator[tuple[str, int, str, int, int]]:
         """(id, kind, app, at, offset) of all events, as they arrived."""
         seq = 0
-        while part := self.db.execute(
+        while part := self.read(
             "SELECT seq, id, kind, name, at, offset FROM events JOIN apps USING (app)"
             " WHERE events.user = ? AND seq > ? ORDER BY seq LIMIT ?",
-            (user, seq, PART),
-        ).fetchall():
+            user,
+            seq,
+            PART,
+        ):
             yield from (row[1:] for row in part)
             seq = part[-1][0]
 
     def newest(self, user: int) -> int:
         """The number of the event that arrived last."""
-        found = self.db.execute("SELECT max(seq) FROM events WHERE user = ?", (user,)).fetchone()
-        return found[0] or 0
+        return self.read("SELECT max(seq) FROM events WHERE user = ?", user)[0][0] or 0
 
     def epoch(self, user: int) -> int:
         """How often events of a user have left or come in bulk: what was made before that is no longer true."""
-        found = self.db.execute("SELECT epoch FROM users WHERE user = ?", (user,)).fetchone()
-        return -1 if found is None else int(found[0])
+        found = self.read("SELECT epoch FROM users WHERE user = ?", user)
+        return int(found[0][0]) if found else -1
 
     def hidden(self, user: int) -> list[str]:
-        found = self.db.execute("SELECT name FROM apps WHERE user = ? AND hidden ORDER BY name", (user,))
-        return [name for (name,) in found]
+        return [name for (name,) in self.read("SELECT name FROM apps WHERE user = ? AND hidden ORDER BY name", user)]
 
 
 def user_of(db: sqlite3.Connection, name: str) -> int:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import Queue
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any, NamedTuple, TypeVar
 
 from stap.errors import BadInput
-from stap.serve.store import Store
+from stap.serve.store import ENDING, Store
 
 MOST_TOGETHER = 512  # requests in one commit
 MOVED_AFTER = 256  # commits, some megabytes of log
@@ -42,18 +42,25 @@ class Writer:
         self._db = store.writing()
         self._log = _Log(store)
         self._tasks: Queue[_Task | None] = Queue()
+        self._lock, self._closed = Lock(), False
         self._thread = Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
     def submit(self, work: Work[T], then: Callable[[T], None] | None = None) -> Future[T]:
         """Done when it is on the disk. `then` is called before that is said, in the order of the commits."""
         done: Future[T] = Future()
-        self._tasks.put(_Task(work, then, done))
+        with self._lock:
+            if self._closed:  # nobody would ever answer
+                done.set_exception(Unwritten(self._where, *ENDING))
+            else:
+                self._tasks.put(_Task(work, then, done))
         return done
 
     def close(self) -> None:
-        """What was asked for until now is still done."""
-        self._tasks.put(None)
+        """What was asked for until now is still done, and what comes later is refused."""
+        with self._lock:
+            self._closed = True
+            self._tasks.put(None)
         self._thread.join()
         self._log.close()
         self._db.close()
