@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 
 from serve.world import core_of, day, ranking, send, serving
 from stap.demo.person import LOG
-from stap.serve import imports
-from stap.serve.core import Core
+from stap.serve import imports, store
+from stap.serve.core import Core, Settings
 
 
 def followed(client: TestClient, response: Any) -> Any:
@@ -135,3 +135,59 @@ def test_hit_rates_by_day_stand_beside_again_and_blend(tmp_path: Path) -> None:
         assert all(0 <= first[name] <= third[name] <= 1 for name in ("stap", "again", "blend"))
     overall = {name: sum(day["n"] * day[name] for day in told["hits"]) for name in ("stap", "again")}
     assert overall["stap"] > overall["again"]
+
+
+def test_an_import_that_fails_half_way_is_answered_from_as_far_as_it_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f"App{n // 20} {n % 2},2026-03-02 {n // 60:02}:{n % 60:02}:00\n" for n in range(600))
+    monkeypatch.setattr(imports, "PART", 100)
+    monkeypatch.setattr(store, "MOST_APPS", 20)
+    with serving(tmp_path) as client:
+        send(client, day())
+        ranking(client)
+        told = followed(client, client.post("/api/v1/users/me/imports", content=f"app,start\n{rows}".encode()))
+        assert told["state"] == "failed"
+        assert told["events"] > 0
+        before = ranking(client, k=20)
+    with serving(tmp_path) as client:
+        assert ranking(client, k=20) == before
+
+
+def test_everything_of_everybody_is_exported_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        send(client, day(), "ann")
+        send(client, day(), "bob")
+        alone = [client.get(f"/api/v1/users/{user}/export").text.splitlines()[1:] for user in ("ann", "bob")]
+        together = [line for line in client.get("/api/v1/everything").text.splitlines() if "version" not in line]
+    assert together == alone[0] + alone[1]
+    assert len(together) == 80
+
+
+def test_what_salvage_left_goes_with_everything(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        (tmp_path / f"{store.DAMAGED}0123").write_bytes(b"Mail")
+        assert client.delete("/api/v1/everything").status_code == 204
+    assert not list(tmp_path.glob("*damaged*"))
+
+
+def test_an_upload_that_is_on_its_way_is_withdrawn_too(tmp_path: Path) -> None:
+    core = Core(Settings(tmp_path))
+    hands = imports.Imports(core)
+    job, path = hands.place("me", "log.csv")
+    hands.withdraw("me")
+    path.write_text("app,start\nMail,2026-03-02 08:00:00\n")
+    hands.begin(job, path, None)
+    hands._reading.shutdown()
+    assert hands.told("me", job.number)["state"] == "failed"
+    assert core.store.people() == []
+    core.close()
+
+
+def test_words_of_a_refusal_are_those_of_who_hands_over(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        named = {"x-file-name": "catalog"}
+        content = b"app,start\nMail,yesterday\n"
+        told = followed(client, client.post("/api/v1/users/me/imports", content=content, headers=named))
+    assert told["error"]["where"] == "catalog, row 2"
+    assert told["error"]["remedy"].endswith("(of `stap import`: hand over the file that it writes)")

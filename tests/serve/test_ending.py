@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from threading import enumerate as threads
 from time import sleep
 
 import pytest
 
-from serve.world import core_of, day, send, serving
+from serve.world import core_of, day, event, send, serving
 from stap.errors import BadInput
 from stap.serve.core import Core, Settings
+from stap.serve.models import EventIn
 from stap.serve.store import Store
 
 CRASH = """
 import sys
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from time import sleep
 from stap.errors import BadInput
 from stap.serve.store import Store
@@ -28,11 +32,13 @@ store = Store(Path(sys.argv[1]))
 store.writing().close()
 LONG = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 100000000) SELECT count(*) FROM n"
 
+said = []
+
 def read():
     try:
         store.read(LONG)
     except BadInput as error:
-        print(error.why)
+        said.append(error.why)
 
 readers = [Thread(target=read) for _ in range(4)]
 for reader in readers:
@@ -41,12 +47,13 @@ sleep(0.5)
 store.close()
 for reader in readers:
     reader.join()
+print(said)
 """
 
 
 def test_a_long_answer_is_broken_off_and_nothing_crashes(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", CRASH, tmp_path], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "the server is ending\n" * 4, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{['the server is ending'] * 4}\n", "")
 
 
 def test_who_asks_a_closed_store_is_refused_and_leaves_nothing_open(tmp_path: Path) -> None:
@@ -103,3 +110,45 @@ def test_an_import_ends_with_the_server(tmp_path: Path) -> None:
     for thread in reading:
         thread.join(timeout=30)
     assert not [thread.name for thread in reading if thread.is_alive()]
+
+
+def test_threads_that_come_and_go_leave_no_connections(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.writing().close()
+    for _ in range(50):
+        thread = Thread(target=store.people)
+        thread.start()
+        thread.join()
+    assert len(list(Path("/proc/self/fd").iterdir())) < 200
+    assert len(store._free) == 1
+    store.close()
+
+
+def test_a_client_that_leaves_ends_no_work_and_not_the_writer(tmp_path: Path) -> None:
+    core, going, go_on = Core(Settings(tmp_path)), Event(), Event()
+
+    def slowly(_: object) -> None:
+        going.set()
+        go_on.wait(30)
+
+    core.writer.submit(slowly)
+    assert going.wait(30)
+    left = core.writer.submit(lambda db: db.execute("SELECT 1").fetchone()[0])
+    taken = core.take("me", [EventIn.model_validate(event(0, "Mail", 0))])
+    assert not left.cancel()
+    assert not taken.cancel()
+    go_on.set()
+    assert (left.result(30), taken.result(30)) == (1, 1)
+    core.close()
+
+
+@pytest.mark.slow
+def test_a_terminal_that_is_closed_takes_its_server_with_it(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "stap", "serve", "--port", "0", "--data", str(tmp_path)]
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, start_new_session=True) as process:
+        os.close(theirs)
+        assert b"stap serves at" in os.read(ours, 200)
+        process.send_signal(signal.SIGHUP)
+        os.close(ours)
+        assert process.wait(30) in (0, -signal.SIGTERM)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
+from threading import Thread
+from time import sleep
 
 import pytest
 
@@ -83,6 +86,37 @@ def test_who_went_back_is_not_tried_again_until_they_want_it(tmp_path: Path, mon
         assert Adapting(core, on=False)._due() == "me"
         client.delete("/api/v1/everything")
         assert (tmp_path / adapting.RECORD).read_text() == "{}"
+
+
+def test_an_attempt_that_the_server_s_end_broke_off_was_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapting, "COMMAND", (sys.executable, "-c", "import time; time.sleep(60)"))
+    monkeypatch.setattr(adapting, "LEAST", 10)
+    core = Core(Settings(tmp_path))
+    core.take("me", [EventIn.model_validate(each) for each in day()]).result()
+    adapts = Adapting(core, on=False)
+    attempt = Thread(target=adapts.attempt, args=("me",))
+    attempt.start()
+    while adapts._process is None:
+        sleep(0.01)
+    adapts.close()
+    attempt.join(30)
+    assert Adapting(core, on=False)._due() == "me"
+    assert adapts.told() is None
+    core.close()
+
+
+def test_a_model_that_cannot_be_read_leaves_the_old_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "model.safetensors"
+    shutil.copy(shipped(), model)
+    core = Core(Settings(tmp_path / "data", model))
+    model.write_bytes(b"no model")
+    assert not core.reload()
+    said = capsys.readouterr().err
+    assert str(model) in said.replace("\n", "")
+    assert "stays" in said
+    core.take("me", [EventIn.model_validate(each) for each in day()]).result()
+    assert answers.ranking(core, "me", 5, None)["ranking"]
+    core.close()
 
 
 def test_a_server_adapts_where_it_can_unless_it_is_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

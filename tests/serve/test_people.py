@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from serve.world import APPS, day, event, ranking, send, serving
+from serve.world import APPS, core_of, day, event, ranking, send, serving
 from stap import Predictor
 from stap.serve.models import EventIn
 
@@ -105,3 +105,18 @@ def test_an_event_that_has_not_come_yet_is_refused(tmp_path: Path) -> None:
         response = client.post("/api/v1/users/me/events", json={"events": [event(1, "Mail", 60 * 24 * 365 * 30)]})
         assert response.status_code == 400
         assert response.json()["error"]["where"] == "at"
+
+
+def test_events_that_nobody_asks_about_are_learned_all_the_same(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        send(client, day(launches=5))
+        ranking(client)
+        session = core_of(client).sessions._session(1, "me")
+        for first in range(5, 1205, 150):
+            send(client, day(first, 150))
+            going = session.making
+            if going is not None:
+                going.result(30)
+        assert session.life is not None
+        assert session.life.habits.events + len(session.arrived) == 2410
+        assert len(session.arrived) < 300

@@ -208,3 +208,13 @@ def test_what_is_kept_is_its_owner_s_alone(tmp_path: Path) -> None:
     assert folder.stat().st_mode & 0o077 == 0
     for path in folder.rglob("*.state"):
         assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_was_there_does_not_open_the_store_to_others(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o755)
+    with serving(folder) as client:
+        send(client, day())
+        found = {path.name: path.stat().st_mode & 0o077 for path in folder.glob("stap.db*")}
+    assert "stap.db-wal" in found
+    assert not any(found.values())

@@ -128,6 +128,27 @@ def test_the_data_folder_alone_can_be_written_and_only_the_loopback_reached(home
         assert setting(text, name) == value
 
 
+@pytest.mark.parametrize(
+    ("feed", "loopback", "netlink"),
+    [
+        ("aw", True, False),
+        ("aw:http://127.0.0.1:5600", True, False),
+        ("aw:http://localhost.example.org", False, False),
+        ("aw:http://192.168.1.7:5600", False, False),
+        ("adb", False, True),
+    ],
+)
+def test_a_feed_gets_the_room_that_it_needs(home: Path, feed: str, loopback: bool, netlink: bool) -> None:
+    text = unit.install(["--feed", feed], home / "data", [feed]).read_text()
+    assert ("IPAddressDeny=any" in text) is loopback
+    assert ("AF_NETLINK" in text) is ("/.android" in text) is netlink
+
+
+def test_a_unit_has_no_standard_input(home: Path) -> None:
+    assert "a unit has no standard input" in str(call("serve", "--install", "--feed", "stdin").exception)
+    assert not unit.place().exists()
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
 def test_systemd_itself_finds_nothing_wrong_with_it(home: Path) -> None:
     path = unit.install(["--port", "0", "--feed", "aw"], home / "data")

@@ -76,6 +76,8 @@ def serve(
         return
     if install and demo and data is None:
         raise BadInput("--install --demo", "the demo person keeps nothing", "say where with --data, or install without")
+    if install and "stdin" in (feed or ()):
+        raise BadInput("--install --feed stdin", "a unit has no standard input", "leave that feed out")
     with ExitStack() as after:
         if demo and data is None:
             data = Path(after.enter_context(TemporaryDirectory(prefix="stap-demo-", ignore_cleanup_errors=True)))
@@ -85,17 +87,21 @@ def serve(
         adapts = load("stap.serve.adapting").wanted(adapt)
         if install:
             options = _options(data, port, model, memory, feed or [], user, zone, speed) + _switches(demo, adapt)
-            terminal.say(f"wrote {unit.install(options, folder)}; start it now and with every session by:")
+            terminal.say(f"wrote {unit.install(options, folder, feed or ())}; start it now and with every session by:")
             terminal.say(f"systemctl --user daemon-reload && systemctl --user enable --now {unit.NAME}")
             return
         if demo:
             feeds.append(load("stap.serve.feeds.replay").Replay(user, [DEMO_LOG], DEMO_SPEED, live=LIVE))
         run, core = load("stap.serve.run"), load("stap.serve.core")
-        run.serve(core.Settings(folder, model, memory, adapts), port, feeds, lambda address: _announce(address, demo))
+        run.serve(
+            core.Settings(folder, model, memory, adapts), port, feeds, lambda address: _announce(address, demo, data)
+        )
 
 
-def _announce(address: str, show: bool) -> None:
+def _announce(address: str, show: bool, data: Path | None) -> None:
     terminal.say(f"stap serves at {address}")
+    if show and data is not None:
+        terminal.say(f"stap top --data {data} lists its apps, stap watch --data {data} follows them")
     sys.stdout.flush()  # for whoever reads it from a pipe while we run
     if show and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         webbrowser.open(address)

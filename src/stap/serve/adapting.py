@@ -7,6 +7,7 @@ was held back; the shared model stays, so one can go back at any time.
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from contextlib import suppress
@@ -98,15 +99,18 @@ class Adapting:
         draft = core.brains.draft(user)
         arguments = (str(core.settings.folder), str(user), str(core.brains.path), str(draft))
         found = self._asked(arguments)
-        still = core.names.user(name) == user  # and was not deleted meanwhile
-        if still and found["helps"] and draft.exists():
+        if self._there(name, user) and found["helps"] and draft.exists():
             core.brains.adopt(user)
             core.sessions.anew(user, name).result()
         draft.unlink(missing_ok=True)
-        if still:
+        if self._there(name, user) and not self._stop.is_set():  # what the server's end broke off was not tried
             self._note(user, {"events": events, **found})
             core.hub.poke(name)
         return found
+
+    def _there(self, name: str, user: int) -> bool:
+        """Whether somebody was not deleted meanwhile."""
+        return self._core.names.user(name) == user
 
     def _asked(self, arguments: tuple[str, ...]) -> dict[str, Any]:
         """What the process found; its standard input stays open, for that is how it hears that we are gone."""
@@ -123,9 +127,9 @@ class Adapting:
 
     def _run(self) -> None:
         while not self._stop.wait(LOOK):
-            name = self._due() if monotonic() - self._core.busy > IDLE else None
-            if name is not None:
-                with suppress(BadInput, OSError):  # a full disk, somebody deleted: another time
+            with suppress(BadInput, OSError, sqlite3.Error):  # a full disk, somebody deleted: another time
+                name = self._due() if monotonic() - self._core.busy > IDLE else None
+                if name is not None:
                     self.attempt(name)
 
     def _due(self) -> str | None:

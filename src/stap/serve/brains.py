@@ -29,8 +29,9 @@ class Brains:
 
     def reload(self) -> bool:
         """Read the model's file again; whether it is another one now."""
-        self.path = model_file(self._given)
-        old, self._shared = getattr(self, "_shared", None), _loaded(self.path)
+        path = model_file(self._given)
+        old, self._shared = getattr(self, "_shared", None), _loaded(path)
+        self.path = path
         return old is None or old[1] != self._shared[1]
 
     def of(self, user: int) -> Brain:

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
+from stap import terminal
 from stap.errors import BadInput
 from stap.serve import store as kept
 from stap.serve.brains import Brains
@@ -19,7 +20,7 @@ from stap.serve.names import Names
 from stap.serve.scores import Scores
 from stap.serve.sessions import Sessions
 from stap.serve.snapshots import Snapshots
-from stap.serve.store import Row, Store
+from stap.serve.store import DAMAGED, Row, Store
 from stap.serve.writer import Writer
 
 ANSWERING = 2  # threads that rank what comes with events
@@ -95,6 +96,7 @@ class Core:
                 self.hub.poke(name)
 
         done: Future[int] = Future()
+        done.set_running_or_notify_cancel()  # a client that leaves ends nothing
         self.writer.submit(work, then).add_done_callback(lambda future: _pass_on(future, done))
         return done
 
@@ -155,8 +157,15 @@ class Core:
         self.hub.poke(name)
 
     def reload(self) -> bool:
-        """Read the model's file again. Where it is another, sessions are made anew while the old ones answer."""
-        changed = self.brains.reload()
+        """Read the model's file again. Where it is another, sessions are made anew while the old ones answer.
+
+        That is so for those in memory; who comes later waits until theirs is made.
+        """
+        try:
+            changed = self.brains.reload()
+        except BadInput as error:
+            terminal.note(f"stap serve: {error}: the model that was read before stays")
+            return False
         if changed:
             self.sessions.all_anew()
         return changed
@@ -164,6 +173,8 @@ class Core:
     def delete_everything(self) -> None:
         for person in self.store.people():
             self.delete(person.name)
+        for damaged in self.settings.folder.glob(f"{DAMAGED}*"):
+            damaged.unlink(missing_ok=True)
 
 
 def _pass_on(future: Future[tuple[int, list[Row]]], done: Future[int]) -> None:

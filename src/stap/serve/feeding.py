@@ -53,6 +53,14 @@ class Feeding:
             for feed in self._feeds
         ]
 
+    def forget(self, name: str, app: str) -> None:
+        """An app's events leave the store, and feeds do not bring back what was before."""
+        self._core.user(name)
+        with self._turn:
+            for marks in self._marks():
+                marks.forget(name, datetime.now(UTC), app)
+            self._core.forget(name, app)
+
     def delete(self, name: str) -> None:
         """Nothing of a user stays, and feeds do not bring back what they still know of the time before."""
         self._core.user(name)
@@ -82,8 +90,7 @@ class Feeding:
                 self._core.replayed.add(user)
             with self._turn:
                 if isinstance(feed, Polled):
-                    deleted = feed.marks.deleted(user)
-                    events = [event for event in events if event.at >= deleted]
+                    events = [event for event in events if event.at >= feed.marks.deleted(user, event.app)]
                 taken = self._core.take(user, events) if events else None
             if taken is not None:
                 taken.result()

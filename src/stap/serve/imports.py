@@ -64,22 +64,29 @@ class Imports:
         self._reading.shutdown(wait=False, cancel_futures=True)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def place(self, name: str) -> Path:
+    def place(self, user: str, name: str) -> tuple[Import, Path]:
         """A new file for what is handed over: its name says at most what kind it is."""
         if sum(job.state in ("reading", "learning") for job in self._jobs.values()) >= MOST_WAITING:
             raise BadInput("imports", f"{MOST_WAITING} are waiting", "ask again when one is done")
         ending = "".join(PurePath(name).suffixes[-2:])
         folder = self._folder / token_hex(8)
         folder.mkdir(mode=0o700, parents=True)
-        return folder / f"log{ending if ending.isascii() and ending.replace('.', '').isalnum() else ''}"
+        job = self._noted(Import(token_hex(8), user, name))  # from now on it can be withdrawn
+        return job, folder / f"{job.number}{ending if ending.isascii() and ending.replace('.', '').isalnum() else ''}"
 
-    def begin(self, user: str, path: Path, name: str, zone: str | None) -> str:
+    def begin(self, job: Import, path: Path, zone: str | None) -> str:
         """Read a file that was handed over, and remove it."""
-        return self._begin(Import(token_hex(8), user, name), path, Options(zone=zone), remove=True)
+        return self._begin(job, path, Options(zone=zone), remove=True)
+
+    def abandon(self, job: Import, path: Path) -> None:
+        """It did not come whole: what has come so far is of no use."""
+        self._jobs.pop(job.number, None)
+        shutil.rmtree(path.parent, ignore_errors=True)
 
     def demo(self, user: str) -> str:
         """The bundled person, as if their four weeks had ended now."""
-        return self._begin(Import(token_hex(8), user, DEMO_LOG.name), DEMO_LOG, Options(), remove=False)
+        job = self._noted(Import(token_hex(8), user, DEMO_LOG.name))
+        return self._begin(job, DEMO_LOG, Options(), remove=False)
 
     def withdraw(self, user: str | None = None) -> None:
         """No more of this user's imports, or of anybody's, is kept: they are about to be deleted."""
@@ -94,10 +101,13 @@ class Imports:
             raise BadInput("import", "no such import", "begin it again")
         return job.told()
 
-    def _begin(self, job: Import, path: Path, options: Options, remove: bool) -> str:
+    def _noted(self, job: Import) -> Import:
         for old in list(self._jobs)[: max(0, len(self._jobs) - MOST_REMEMBERED)]:
             del self._jobs[old]
         self._jobs[job.number] = job
+        return job
+
+    def _begin(self, job: Import, path: Path, options: Options, remove: bool) -> str:
         self._reading.submit(self._run, job, path, options, remove)
         return job.number
 
@@ -123,7 +133,8 @@ class Imports:
         if people > 1:
             remedy = "make a log of one of them first: stap import LOG --user NAME -o me.parquet"
             raise BadInput(job.name, f"{people} people in it", remedy)
-        job.notes = [*read.notes, *([f"{read.skipped} bad rows were left out."] if read.skipped else [])]
+        notes = (note.replace(str(path), job.name).replace(path.name, job.name) for note in read.notes)
+        job.notes = [*notes, *([f"{read.skipped} bad rows were left out."] if read.skipped else [])]
         zone = zone_now(options.zone)
         (person,) = told(read, Clock(zone, zone), datetime.now(UTC))
         if not recent or not person.events:
@@ -132,26 +143,33 @@ class Imports:
         return [event.model_copy(update={"at": event.at + by}) for event in person.events]
 
     def _learn(self, job: Import, events: list[EventIn]) -> None:
-        job.state = "learning"
-        for first in range(0, len(events), PART):
-            part = events[first : first + PART]
-            with self._handing:
-                if job.withdrawn:
-                    raise _withdrawn(job)
-                job.events += self._core.take(job.user, part, many=True).result()
-            job.share = 0.5 * (first + len(part)) / len(events)
-        if events:
-            person = next(iter(self._core.store.people(job.user)), None)
-            if person is None:
-                raise _withdrawn(job)
-            done, whole = 0, person.events
+        job.state, kept = "learning", 0
+        try:
+            while kept < len(events):
+                part = events[kept : kept + PART]
+                with self._handing:
+                    if job.withdrawn:
+                        raise _withdrawn(job)
+                    job.events += self._core.take(job.user, part, many=True).result()
+                kept += len(part)
+                job.share = 0.5 * kept / len(events)
+        finally:  # also where the disk is full by now: what is in the store is what is answered from
+            if kept and not job.withdrawn:
+                self._made_anew(job)
 
-            def tick(steps: int) -> None:
-                nonlocal done
-                done += steps
-                job.share = min(1.0, 0.5 + 0.5 * done / max(1, whole))
+    def _made_anew(self, job: Import) -> None:
+        """The session, from all that the store has now."""
+        person = next(iter(self._core.store.people(job.user)), None)
+        if person is None:
+            raise _withdrawn(job)
+        done, whole = 0, person.events
 
-            self._core.sessions.anew(self._core.user(job.user), job.user, tick).result()
+        def tick(steps: int) -> None:
+            nonlocal done
+            done += steps
+            job.share = min(1.0, 0.5 + 0.5 * done / max(1, whole))
+
+        self._core.sessions.anew(person.user, job.user, tick).result()
 
 
 def _withdrawn(job: Import) -> BadInput:
@@ -163,4 +181,6 @@ def _problem(error: BadInput, path: Path, name: str) -> dict[str, str]:
     where, why, remedy = (
         text.replace(str(path), name).replace(path.name, name) for text in (error.where, error.why, error.remedy)
     )
+    if " --" in remedy:
+        remedy += " (of `stap import`: hand over the file that it writes)"
     return {"where": where if error.row is None else f"{where}, row {error.row}", "why": why, "remedy": remedy}

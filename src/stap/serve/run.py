@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import uvicorn
 
@@ -86,13 +87,26 @@ def server(app: Guard, core: Core) -> uvicorn.Server:
     return _Server(config, core)
 
 
+def _ended(*_: Any) -> None:
+    """A terminal that is closed takes its server with it."""
+    signal.raise_signal(signal.SIGTERM)
+
+
+def _reload(core: Core) -> None:
+    Thread(target=core.reload, name="reload").start()
+
+
 def serve(settings: Settings, port: int, feeds: Sequence[Feed], announce: Callable[[str], None]) -> None:
-    """Runs until SIGINT or SIGTERM; SIGHUP reads the model's file again. `announce` gets the address to open."""
+    """Runs until SIGINT or SIGTERM, or its terminal is closed; else SIGHUP reads the model's file again.
+
+    `announce` gets the address to open.
+    """
+    os.umask(0o077)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again when all is closed
     with alone(settings.folder), bound(port) as listener:
         token = token_of(settings.folder)
         core = Core(settings)
-        signal.signal(signal.SIGHUP, lambda *_: Thread(target=core.reload, name="reload").start())
+        signal.signal(signal.SIGHUP, _ended if sys.stdout.isatty() else lambda *_: _reload(core))
         app = make_app(core, token, feeds=feeds)
         address = f"http://{HOST}:{listener.getsockname()[1]}"
         with replacing(settings.folder / ADDRESS_FILE, private=True) as draft:

@@ -11,7 +11,7 @@ from typing import Any
 
 from stap.errors import BadInput
 from stap.serve.models import KINDS
-from stap.serve.store import FILE, Store
+from stap.serve.store import DAMAGED, FILE, Store
 
 STEP = 256  # rows read at once where nothing is wrong
 
@@ -20,7 +20,7 @@ def salvage(folder: Path) -> tuple[int, Path]:
     """How many events were saved, and where the damaged file is now."""
     if not (folder / FILE).exists():
         raise BadInput(str(folder), "no store is here", "name its folder with --data")
-    damaged = folder / f"{FILE}.damaged-{token_hex(4)}"
+    damaged = folder / f"{DAMAGED}{token_hex(4)}"
     for ending in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             (folder / f"{FILE}{ending}").rename(f"{damaged}{ending}")

@@ -71,7 +71,7 @@ class Sessions:
             session = self._open.get(user)
         if session is not None:
             session.arrived.extend(rows)
-            if len(session.arrived) >= INBOX and session.making is None:
+            if len(session.arrived) >= INBOX:
                 self._make_behind(session)
 
     def asked(self, user: int, name: str, question: Callable[[Life], T]) -> T:

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 from stap.predictor import Predictor
@@ -39,6 +40,7 @@ class Snapshots:
     def __init__(self, store: Store, writer: Writer, models: Sequence[str]) -> None:
         """Those of other models than these are of no more use."""
         self._store, self._writer = store, writer
+        self._lock = Lock()  # between a file and its line nobody tidies
         self._folder = store.path.parent / FOLDER
         self._folder.mkdir(mode=0o700, exist_ok=True)
         others = f"DELETE FROM snapshots WHERE model NOT IN ({', '.join('?' * len(models))})"
@@ -56,8 +58,9 @@ class Snapshots:
 
     def keep(self, predictor: Predictor, snapshot: Snapshot, epoch: int) -> None:
         """On the disk when this returns, unless the history has changed meanwhile before its last event."""
-        predictor.save(self.path(snapshot))
-        self._writer.submit(lambda db: _record(db, snapshot, epoch), self._remove).result()
+        with self._lock:
+            predictor.save(self.path(snapshot))
+            self._writer.submit(lambda db: _record(db, snapshot, epoch), self._remove).result()
 
     def discard(self, snapshot: Snapshot) -> None:
         """A damaged one."""
@@ -67,8 +70,9 @@ class Snapshots:
 
     def tidy(self) -> None:
         """Remove the files that no line names."""
-        named = {file for (file,) in self._store.read("SELECT file FROM snapshots")}
-        self._remove([path.name for path in self._folder.iterdir() if path.name not in named])
+        with self._lock:
+            named = {file for (file,) in self._store.read("SELECT file FROM snapshots")}
+            self._remove([path.name for path in self._folder.iterdir() if path.name not in named])
 
     def _remove(self, files: list[str]) -> None:
         for file in files:

@@ -6,21 +6,25 @@ kept besides is made from it, so that nothing depends on the order in which feed
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import chain
 from pathlib import Path
-from threading import Lock, local
+from threading import Condition
 from typing import Any, NamedTuple
 
 from stap.errors import BadInput
+from stap.files import PRIVATE
 from stap.serve.models import KINDS, EventIn, clock, micros, offset_of
 
 FILE = "stap.db"
+DAMAGED = f"{FILE}.damaged-"  # what `salvage` leaves beside it
 VERSION = 1
 MOST_APPS = 10_000  # of one person
 MOST_USERS = 1_000
+CHECKPOINTS = 3  # that are tried, each until SQLite's own patience ends
 PART = 2_000  # rows that are read at once
 SCHEMA = """
 CREATE TABLE users (user INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, epoch INTEGER NOT NULL DEFAULT 0,
@@ -70,23 +74,19 @@ class Person(NamedTuple):
     last: int | None
 
 
-class _Reading:
-    """A thread's own connection, and the lock that it holds while it reads."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        db.execute("PRAGMA query_only = ON")
-        self.db, self.lock = db, Lock()
-
-
 class Store:
     """Reading, from any thread. Writing goes through the one connection that `writing` opens."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self._own, self._opened, self._closed = local(), list[_Reading](), False
+        self._free, self._busy = list[sqlite3.Connection](), set[sqlite3.Connection]()  # that read
+        self._changed, self._closed = Condition(), False
 
     def writing(self) -> sqlite3.Connection:
         """A connection that may write; the tables are made where there are none, and looked through where there are."""
+        with suppress(OSError):  # SQLite gives its other files the mode of this one, whatever the folder's is
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE))
+            os.chmod(self.path, PRIVATE)
         db = self._connect()
         try:
             version, damage = (
@@ -105,25 +105,28 @@ class Store:
         return db
 
     def read(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
-        """All rows of an answer, by this thread's own connection."""
-        if not hasattr(self._own, "reading"):
-            self._own.reading = _Reading(self._connect())
-            self._opened.append(self._own.reading)
-        reading: _Reading = self._own.reading
-        with reading.lock:
-            try:
-                if not self._closed:
-                    return reading.db.execute(question, values).fetchall()
-            except sqlite3.OperationalError:
-                if not self._closed:
-                    raise
-            reading.db.close()  # it may have been opened after all others were closed
-        raise BadInput(str(self.path), *ENDING)
+        """All rows of an answer. There are as many connections as ever read at once: threads come and go."""
+        with self._changed:
+            if self._closed:
+                raise BadInput(str(self.path), *ENDING)
+            db = self._free.pop() if self._free else self._connect(query_only=True)
+            self._busy.add(db)
+        try:
+            return db.execute(question, values).fetchall()
+        except sqlite3.OperationalError:
+            if self._closed:
+                raise BadInput(str(self.path), *ENDING) from None
+            raise
+        finally:
+            with self._changed:
+                self._busy.discard(db)
+                self._free.append(db)
+                self._changed.notify_all()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, query_only: bool = False) -> sqlite3.Connection:
         try:
             db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
-            for setting in SETTINGS:
+            for setting in (*SETTINGS, f"query_only = {int(query_only)}"):
                 db.execute(f"PRAGMA {setting}")
         except sqlite3.DatabaseError as error:
             if "not a database" in str(error) or "malformed" in str(error):
@@ -132,18 +135,25 @@ class Store:
         return db
 
     def close(self) -> None:
-        """All connections of all threads; who still reads is broken off, and who asks later is refused."""
-        self._closed = True
-        while self._opened:
-            reading = self._opened.pop()
-            reading.db.interrupt()
-            with reading.lock:  # SQLite frees what a thread is reading with, if it is closed by another
-                reading.db.close()
+        """Who still reads is broken off and waited for, who asks later is refused; one file is left.
+
+        SQLite frees what a thread is reading with, if another one closes it.
+        """
+        with self._changed:
+            self._closed = True
+            for db in self._busy:
+                db.interrupt()
+            self._changed.wait_for(lambda: not self._busy)
+            while self._free:
+                self._free.pop().close()
 
     def checkpoint(self, whole: bool = True) -> None:
         """The log of changes goes into the file: all of it, so that nothing deleted stays; or what needs no waiting."""
         with closing(self._connect()) as db:
-            db.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if whole else 'PASSIVE'})")
+            for _ in range(CHECKPOINTS if whole else 1):
+                busy, *_ = db.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if whole else 'PASSIVE'})").fetchone()
+                if not busy:
+                    break
 
     def people(self, only: str | None = None) -> list[Person]:
         return [

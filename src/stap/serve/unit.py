@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from stap.errors import BadInput
 from stap.files import replacing
 
 NAME = "stap.service"
+LOCAL = re.compile(r"aw:(https?://)?(localhost|127\.[0-9.]+|\[::1\])([:/]|$)")
 MARK = "# Written by `stap serve --install`; `stap serve --uninstall` removes it."
 UNIT = """{mark}
 [Unit]
@@ -32,7 +34,7 @@ ProtectKernelLogs=yes
 ProtectControlGroups=yes
 ProtectClock=yes
 ProtectHostname=yes
-RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictAddressFamilies={families}
 RestrictNamespaces=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
@@ -40,9 +42,7 @@ LockPersonality=yes
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
 CapabilityBoundingSet=
-IPAddressDeny=any
-IPAddressAllow=localhost
-MemoryMax=2G
+{loopback}MemoryMax=2G
 TasksMax=512
 
 [Install]
@@ -55,15 +55,29 @@ def place() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user" / NAME
 
 
-def install(options: Sequence[str], data: Path) -> Path:
-    """Write the unit that runs `stap serve` with these options; systemd has to be told by whoever wants it."""
+LOOPBACK = """IPAddressDeny=any
+IPAddressAllow=localhost
+"""
+FAMILIES = "AF_UNIX AF_INET AF_INET6"
+
+
+def install(options: Sequence[str], data: Path, feeds: Sequence[str] = ()) -> Path:
+    """Write the unit that runs `stap serve` with these options; systemd has to be told by whoever wants it.
+
+    What a feed needs it is allowed: an ActivityWatch on another machine, a phone at the USB.
+    """
+    adb = any(feed.partition(":")[0] == "adb" for feed in feeds)
+    far = any(feed.startswith("aw:") and not LOCAL.match(feed) for feed in feeds)
+    room = {"loopback": "" if adb or far else LOOPBACK, "families": FAMILIES + " AF_NETLINK" * adb}
+    writes = [data.absolute(), *([Path.home() / ".android"] if adb else [])]
     path = place()
     _ours(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     data.mkdir(mode=0o700, parents=True, exist_ok=True)  # a unit whose ReadWritePaths are missing does not start
     command = " ".join(quoted(word) for word in (sys.executable, "-m", "stap", "serve", *options))
     with replacing(path) as draft:
-        draft.write_text(UNIT.format(mark=MARK, command=command, data=quoted(str(data.absolute()), path=True)))
+        places = " ".join(quoted(str(each), path=True) for each in writes)
+        draft.write_text(UNIT.format(mark=MARK, command=command, data=places, **room))
     return path
 
 

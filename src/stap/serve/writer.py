@@ -49,6 +49,7 @@ class Writer:
     def submit(self, work: Work[T], then: Callable[[T], None] | None = None) -> Future[T]:
         """Done when it is on the disk. `then` is called before that is said, in the order of the commits."""
         done: Future[T] = Future()
+        done.set_running_or_notify_cancel()  # a client that leaves ends nothing
         with self._lock:
             if self._closed:  # nobody would ever answer
                 done.set_exception(Unwritten(self._where, *ENDING))
@@ -85,7 +86,8 @@ class Writer:
             self._db.execute("COMMIT")
         except BaseException as error:
             if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
+                with suppress(sqlite3.Error):  # whatever the disk says: the next one may be taken
+                    self._db.execute("ROLLBACK")
             if len(tasks) > 1 and not isinstance(error, sqlite3.OperationalError):
                 for task in tasks:
                     self._commit([task])

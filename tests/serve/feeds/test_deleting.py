@@ -131,7 +131,7 @@ def test_marks_of_feeds_that_do_not_run_go_as_well(tmp_path: Path) -> None:
     server.close()
     assert "Rome" not in path.read_text()
     assert Marks(path)["holiday in Rome.csv"] is None
-    assert Marks(path).deleted("me") > datetime.now(UTC) - timedelta(minutes=5)
+    assert Marks(path).deleted("me", "Mail") > datetime.now(UTC) - timedelta(minutes=5)
 
 
 def test_a_feed_that_never_ran_may_tell_the_past(tmp_path: Path) -> None:
@@ -146,7 +146,39 @@ def test_one_user_s_deletion_is_not_another_s() -> None:
     marks, noon = Marks(None), datetime(2026, 3, 3, 12, tzinfo=UTC)
     marks.put("host", noon.isoformat())
     marks.forget("me", noon)
-    assert marks.deleted("me") == noon > marks.deleted("other")
+    assert marks.deleted("me", "Mail") == noon > marks.deleted("other", "Mail")
     assert marks.time("host") == noon
     marks.forget(EVERYBODY, noon + timedelta(hours=1))
-    assert marks.deleted("other") == marks.time("host") == noon + timedelta(hours=1)
+    assert marks.deleted("other", "Mail") == marks.time("host") == noon + timedelta(hours=1)
+
+
+def test_a_watched_folder_does_not_bring_back_a_forgotten_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, marks = tmp_path / "in", tmp_path / "data" / "feeds" / "folder.json"
+    watched.mkdir()
+    marks.parent.mkdir(parents=True)
+    (watched / "log.csv").write_text(PLAIN)
+    server = Server(tmp_path / "data", Folder("me", Marks(marks), watched, zone="UTC", every=QUICK))
+    until(lambda: server.apps() == {"Mail", "Chat"})
+    server.feeding.forget("me", "Mail")
+    server.close()
+    assert "Mail" not in marks.read_text()
+
+    now = datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=1)
+    (watched / "log.csv").write_text(
+        f"{PLAIN}u,Maps,{now:%Y-%m-%d %H:%M:%S},{now + timedelta(minutes=1):%Y-%m-%d %H:%M:%S}\n"
+    )
+    running = Folder("me", Marks(marks), watched, zone="UTC", every=QUICK)
+    wait = looks(running, monkeypatch)
+    server = Server(tmp_path / "data", running)
+    wait()
+    assert server.apps() == {"Chat", "Maps"}
+    server.close()
+
+
+def test_a_forgotten_app_is_another_s_still_and_goes_with_its_user() -> None:
+    marks, noon = Marks(None), datetime(2026, 3, 3, 12, tzinfo=UTC)
+    marks.forget("me", noon, "Mail")
+    assert marks.deleted("me", "Mail") == noon
+    assert marks.deleted("me", "Chat") == marks.deleted("other", "Mail") == marks.deleted("me/", "Mail") < noon
+    marks.forget("me", noon - timedelta(hours=1))
+    assert marks.deleted("me", "Mail") == noon - timedelta(hours=1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 
@@ -48,22 +49,31 @@ class Marks:
         """Up to when a log has been read; where that is not known, from when on it may be."""
         return _time(self._read.get(key)) or _time(self._deleted.get(EVERYBODY))
 
-    def deleted(self, user: str) -> datetime:
-        """What a user did before this is gone, and stays so."""
-        return max(_time(self._deleted.get(whose)) or BEGINNING for whose in (user, EVERYBODY))
+    def deleted(self, user: str, app: str) -> datetime:
+        """What a user did before this, or did in this app, is gone, and stays so."""
+        if not self._deleted:
+            return BEGINNING
+        return max(_time(self._deleted.get(whose)) or BEGINNING for whose in (EVERYBODY, user, _whose(user, app)))
 
-    def forget(self, user: str, now: datetime) -> None:
-        """A user was deleted, or everybody; then no name of a log stays either."""
+    def forget(self, user: str, now: datetime, app: str | None = None) -> None:
+        """A user was deleted, or one of their apps, or everybody; then no name of a log stays either."""
         with self._lock:
             if user == EVERYBODY:
                 self._read, self._deleted = {}, {}
-            self._deleted[user] = now.isoformat()
+            elif app is None:
+                self._deleted = {key: when for key, when in self._deleted.items() if not key.startswith(_whose(user))}
+            self._deleted[user if app is None else _whose(user, app)] = now.isoformat()
             self._write()
 
     def _write(self) -> None:
         if self.path is not None:
             with replacing(self.path, private=True) as draft:
                 draft.write_text(json.dumps({"read": self._read, "deleted": self._deleted}))
+
+
+def _whose(user: str, app: str | None = None) -> str:
+    """An app that was forgotten is not named: only who has the name can tell that it was this one."""
+    return f"{user}/" + ("" if app is None else sha256(app.encode(errors="surrogatepass")).hexdigest()[:32])
 
 
 def _texts(found: Mapping[object, object]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -29,17 +28,17 @@ async def begin(
 ) -> JSONResponse:
     """Hand over a log of any format that `stap import` reads: the body is the file."""
     imports, name = request.app.state.imports, unquote(x_file_name)[:200]
-    path = imports.place(name)
+    job, path = imports.place(user, name)
     try:
         with open(path, "xb") as file:
             async for piece in request.stream():
                 await run_in_threadpool(file.write, piece)
         if not path.stat().st_size:
             raise BadInput(name, "nothing in it", "hand over a log")
-    except BaseException:  # a full disk, or a client that hung up: what has come so far is of no use
-        shutil.rmtree(path.parent, ignore_errors=True)
+    except BaseException:  # a full disk, or a client that hung up
+        imports.abandon(job, path)
         raise
-    return JSONResponse({"import": imports.begin(user, path, name, x_time_zone)}, 202)
+    return JSONResponse({"import": imports.begin(job, path, x_time_zone)}, 202)
 
 
 @router.get("/users/{user}/imports/{number}", response_model=ImportOut)
@@ -89,6 +88,13 @@ def back(request: Request, user: Somebody) -> None:
     """Go back to the model that all share, and stay there."""
     if not request.app.state.adapting.back(user):
         raise BadInput("adaptation", "there is none", "the shared model answers already")
+
+
+@router.get("/everything", response_class=StreamingResponse, responses=LINES)
+def export_everything(request: Request) -> StreamingResponse:
+    """Everything of everybody as JSON lines; a line with the user's name comes before what is theirs."""
+    named = {"Content-Disposition": 'attachment; filename="stap.jsonl"'}
+    return StreamingResponse(answers.everything(core(request)), media_type="application/x-ndjson", headers=named)
 
 
 @router.delete("/everything", status_code=204)

@@ -137,7 +137,7 @@ async def hide(request: Request, user: Somebody, body: HiddenIn) -> None:
 @router.post("/{user}/apps/forget", status_code=204)
 async def forget(request: Request, user: Somebody, body: AppIn) -> None:
     """The app's events leave the store, and its name every session."""
-    await run_in_threadpool(core(request).forget, user, body.app)
+    await run_in_threadpool(request.app.state.feeding.forget, user, body.app)
 
 
 @router.get("/{user}/live", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
