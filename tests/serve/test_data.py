@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from serve.world import core_of, day, ranking, send, serving
+from serve.world import APPS, core_of, day, event, ranking, send, serving
 from stap.demo.person import LOG
 from stap.serve import imports, store
 from stap.serve.core import Core, Settings
@@ -191,3 +191,19 @@ def test_words_of_a_refusal_are_those_of_who_hands_over(tmp_path: Path) -> None:
         told = followed(client, client.post("/api/v1/users/me/imports", content=content, headers=named))
     assert told["error"]["where"] == "catalog, row 2"
     assert told["error"]["remedy"].endswith("(of `stap import`: hand over the file that it writes)")
+
+
+def test_what_was_exported_can_be_imported_again(tmp_path: Path) -> None:
+    events = [event(99, "Mail", 59.5, "notified")]
+    for number in range(20):  # another app each time: one that is back within a minute would be the same launch
+        events.append(event(2 * number, APPS[number % 5], 3.0 * number))
+        events.append(event(2 * number + 1, APPS[number % 5], 3.0 * number + 2, "closed"))
+    with serving(tmp_path / "old") as client:
+        send(client, events)
+        exported = client.get("/api/v1/users/me/export").content
+        wanted = ranking(client, k=5)
+    with serving(tmp_path / "new") as client:
+        headers = {"x-file-name": "stap-me.jsonl", "x-time-zone": "UTC"}
+        told = followed(client, client.post("/api/v1/users/me/imports", content=exported, headers=headers))
+        assert told["state"] == "done", told
+        assert ranking(client, k=5)["ranking"] == wanted["ranking"]

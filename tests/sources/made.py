@@ -72,6 +72,15 @@ AWARE = (
     '"com.android.systemui",1583481041385,"d1",1\n'
     '"com.tinder",1583481042385.0,"d1",0\n'
 )
+SERVED = (
+    '{"user": "me", "version": "0.1.0", "at": "2026-03-02T20:00:00+01:00"}\n'
+    '{"hidden": "Diary"}\n'
+    '{"id": "e1", "kind": "opened", "app": "Mail", "at": "2026-03-02T08:00:00+01:00"}\n'
+    '{"id": "e2", "kind": "closed", "app": "Mail", "at": "2026-03-02T08:02:00.500000+01:00"}\n'
+    '{"id": "e5", "kind": "opened", "app": "Maps", "at": "2026-03-02T09:30:00+01:00"}\n'
+    '{"id": "e3", "kind": "opened", "app": "Chat", "at": "2026-03-02T08:10:00+01:00"}\n'
+    '{"id": "e4", "kind": "notified", "app": "Mail", "at": "2026-03-02T08:15:00+01:00"}\n'
+)
 EVERY = {
     "plain": PLAIN,
     "lsapp": LSAPP,
@@ -81,6 +90,7 @@ EVERY = {
     "dumpsys": DUMPSYS,
     "activitywatch": ACTIVITYWATCH,
     "aware": AWARE,
+    "serve": SERVED,
 }
 
 

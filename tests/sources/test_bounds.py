@@ -334,7 +334,7 @@ def test_an_integer_of_five_thousand_digits(tmp_path: Path) -> None:
 
 LONG = "x" * 4097
 NAMED = {"plain": "Chat", "lsapp": "Chess", "ubiqlog": "com.a", "app-usage": "Chess", "dumpsys": "com.b",
-         "activitywatch": "Browser", "aware": "com.tinder", "tsinghua": " 9 "}  # fmt: skip
+         "activitywatch": "Browser", "aware": "com.tinder", "serve": "Chat", "tsinghua": " 9 "}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +18,7 @@ from sources.made import (
     EVERY,
     LSAPP,
     PLAIN,
+    SERVED,
     SESSIONS,
     TSINGHUA,
     load,
@@ -316,3 +318,34 @@ def test_app_usage_by_hand(tmp_path: Path) -> None:
         ("my phone", "Chess", "2024-01-13 21:00:05", "2024-01-13 21:00:15"),
     ]
     assert read.records == 3
+
+
+class TestServed:
+    def test_opens_last_until_their_close_or_the_next_app_an_hour_at_most(self, tmp_path: Path) -> None:
+        log = load(write(tmp_path, SERVED), zone="UTC")
+        assert log.format == "serve"
+        assert short(log) == [
+            ("me", "Mail", "2026-03-02 07:00:00", "2026-03-02 07:02:00"),
+            ("me", "Chat", "2026-03-02 07:10:00", "2026-03-02 08:10:00"),
+            ("me", "Maps", "2026-03-02 08:30:00", "2026-03-02 08:30:00"),
+        ]
+        assert log.notifications.rows() == [("me", "Mail", datetime(2026, 3, 2, 7, 15))]
+
+    def test_lines_for_standard_input_are_of_the_file_s_name(self, tmp_path: Path) -> None:
+        lines = "\n".join(line for line in SERVED.splitlines() if "kind" in line)
+        assert {user for user, *_ in short(load(write(tmp_path, lines, "phone.jsonl"), zone="UTC"))} == {"phone.jsonl"}
+
+    @pytest.mark.parametrize(
+        ("old", "new", "why"),
+        [
+            ('{"hidden": "Diary"}', '{"hidden": ', "row 2: a broken line"),
+            ('"Mail"', "7", "row 3: a broken line"),
+            ('"Mail"', '"\\ud800"', "row 3: a broken line"),
+            ('"opened"', '"looked at"', "row 3: no such kind of event: 'looked at'"),
+            ('"Mail"', '""', "row 3: no app in it"),
+            ("08:00:00", "27:00:00", "row 3: not a possible time"),
+        ],
+    )
+    def test_a_bad_line_is_named(self, tmp_path: Path, old: str, new: str, why: str) -> None:
+        with pytest.raises(BadInput, match=why):
+            load(write(tmp_path, SERVED.replace(old, new, 1)), zone="UTC")

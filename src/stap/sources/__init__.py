@@ -16,7 +16,7 @@ import polars as pl
 from stap import usage
 from stap.errors import BadInput
 from stap.files import as_path
-from stap.sources.formats import activitywatch, app_usage, aware, dumpsys, lsapp, plain, tsinghua, ubiqlog
+from stap.sources.formats import activitywatch, app_usage, aware, dumpsys, lsapp, plain, served, tsinghua, ubiqlog
 from stap.sources.people import Part, gather, trail
 from stap.sources.reading.base import Log, Options, Records, Source
 from stap.sources.reading.opening import open_logs
@@ -28,7 +28,8 @@ from stap.sources.reading.text import clean
 __all__ = ["FORMATS", "Imported", "NoLog", "Options", "read", "read_piece"]
 
 SOURCES: dict[str, Source] = {
-    source.NAME: source for source in (lsapp, tsinghua, ubiqlog, dumpsys, app_usage, activitywatch, aware, plain)
+    source.NAME: source
+    for source in (lsapp, tsinghua, ubiqlog, dumpsys, app_usage, activitywatch, aware, served, plain)
 }
 FORMATS = tuple(SOURCES)
 SURE = 0.5
