@@ -14,7 +14,7 @@ from stap.sources.reading.base import Rows
 from stap.sources.reading.trial import survives
 from stap.usage import LAUNCHES, SCHEMA
 
-USAGES = 10_000  # of a shard at least: some hundred people with short logs, or one with a long one
+USAGES = 4_000  # of a shard at least: a second of work, so that in the end nobody waits long for another
 _LOOK = 1 << 20  # rows whose users are looked at at once
 
 

@@ -70,6 +70,7 @@ class TrainConfig:
     muon: float = 0.0  # times the learning rate, for the matrices that Muon moves; 0: AdamW moves them too
     muon_decay: float = 0.2  # of Muon's matrices, which would grow and grow otherwise
     zero_outputs: bool = False  # what blocks add is 0 at first; of tied apps, what their feedforward part adds
+    among_seen: bool = False  # the pure task compares apps that the window has shown, not all V
     teacher: str = ""  # a model file whose answers the pure task learns from, too ...
     teaching: float = 0.7  # ... so much of its loss
     weight_decay: float = 0.01
@@ -98,6 +99,8 @@ class TrainConfig:
         _check_shares(self, "beta2", "decay_to", "average")
         if self.teacher and self.task != "pure":
             raise _bad(f"a teacher is the pure task's, not the {self.task} task's")
+        if self.among_seen and self.task != "pure":
+            raise _bad(f"among_seen is the pure task's, not the {self.task} task's")
         if not 0 <= self.teaching <= 1:
             raise _bad(f"teaching is {self.teaching}, not a share")
         if len(self.split) not in (2, 3) or not all(type(part) is int and part > 0 for part in self.split):

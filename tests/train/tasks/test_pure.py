@@ -104,7 +104,7 @@ def test_the_loss_is_of_labels_and_of_the_teacher(people: Corpus, taught: TrainC
     *inputs, label, said, share = made.tensors(which)
     with torch.inference_mode():
         chance = F.log_softmax(model(*inputs), dim=-1)
-        loss, own = Objective(model, 0.7)(*inputs, label, said, share).tolist()
+        loss, own = Objective(model, taught)(*inputs, label, said, share).tolist()
     wanted = labels = 0.0
     for b, n in np.argwhere(label.numpy() != NO_LABEL).tolist():
         hard = -float(chance[b, n, label[b, n]])
@@ -118,9 +118,33 @@ def test_the_loss_is_of_labels_and_of_the_teacher(people: Corpus, taught: TrainC
     assert made.labels(which) == int((label != NO_LABEL).sum())
 
 
+def test_among_apps_seen_so_far_nothing_else_counts(people: Corpus, taught: TrainConfig) -> None:
+    """Worked out one event at a time: others weigh nothing, and an app's first opening is nobody's fault."""
+    settings = replace(taught, among_seen=True)
+    made = Pure(people, settings).epoch(0, 0)
+    model = fresh(settings)
+    *inputs, label, said, share = made.tensors(made.batch(0)[:2])
+    with torch.inference_mode():
+        logits = model(*inputs)
+        loss, own = Objective(model, settings)(*inputs, label, said, share).tolist()
+    wanted = labels = 0.0
+    for b, n in np.argwhere(label.numpy() != NO_LABEL).tolist():
+        known = sorted(set(inputs[0][b, : n + 1].tolist()))
+        if int(label[b, n]) not in known:
+            continue
+        chance = dict(zip(known, F.log_softmax(logits[b, n, known], dim=-1).tolist(), strict=True))
+        told = zip(said[b, n // 2].tolist(), share[b, n // 2].tolist(), strict=True)
+        answer = {app: part for app, part in told if app in chance}
+        hard = -chance[int(label[b, n])]
+        wanted += (1 - 0.7 * sum(answer.values())) * hard - 0.7 * sum(part * chance[a] for a, part in answer.items())
+        labels += hard
+    assert loss == pytest.approx(wanted, rel=1e-4)
+    assert own == pytest.approx(labels, rel=1e-4)
+
+
 def test_without_a_teacher_it_is_the_paper_s_loss(people: Corpus) -> None:
     made = Pure(people, TINY).epoch(0, 0)
-    loss, own = Objective(fresh(TINY), 0.7)(*made.tensors(made.batch(0))).tolist()
+    loss, own = Objective(fresh(TINY), TINY)(*made.tensors(made.batch(0))).tolist()
     assert loss == own
 
 

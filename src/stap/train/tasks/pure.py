@@ -29,6 +29,8 @@ from stap.train.teacher import Answers, Teacher, join, silent
 from stap.weights import model_file
 from stap.windows import encode, filter_users, trimmed
 
+NEVER = -1e4  # the logit of an app that is no candidate
+
 
 class TaughtRound(Round[Answers]):
     """With the teacher's answers beside the labels."""
@@ -49,28 +51,51 @@ class TaughtRound(Round[Answers]):
 
 
 class Objective(nn.Module):
-    """Cross-entropy over V with what came and, for a share of it, with what the teacher said; summed over labels."""
+    """Cross-entropy with what came and, for a share of it, with what the teacher said; summed over labels.
 
-    def __init__(self, model: Transformer, teaching: float) -> None:
+    Over all of V as in the paper, or among the apps that the window has shown so far, as predictions are made: over V
+    a model spends much of what it says on telling those from indices that nobody uses.
+    """
+
+    def __init__(self, model: Transformer, settings: TrainConfig) -> None:
         super().__init__()
-        self.model, self.teaching = model, teaching
+        self.model, self.teaching, self.among_seen = model, settings.teaching, settings.among_seen
 
     def forward(
         self, app: Tensor, action: Tensor, minutes: Tensor, hour: Tensor, label: Tensor, said: Tensor, share: Tensor
     ) -> Tensor:
         """label (B, 2n); said, share (B, n, K): indices, -1 for none. Gives the loss, and that of the labels alone."""
         logits = self.model(app, action, minutes, hour)
+        if self.among_seen:
+            known = seen(app, logits.shape[-1])
+            logits, label = logits.masked_fill(~known, NEVER), _kept(known, label)
         hard = summed_loss(logits, label)
         if not said.shape[-1]:
             return torch.stack([hard, hard])
         # What is said after the close is the best there is to say after the open, too.
         said, share = (part.repeat_interleave(2, dim=1) for part in (said, share))
         share = share * ((said >= 0) & (label != NO_LABEL)[..., None])
+        if self.among_seen:
+            share = share * known.gather(2, said.clamp(min=0))
         chance = F.log_softmax(logits.float(), dim=-1)
         soft = -(share * chance.gather(2, said.clamp(min=0))).sum(dim=-1)  # (B, 2n)
         taught = self.teaching * share.sum(dim=-1)
         own = F.nll_loss(chance.transpose(1, 2), label, ignore_index=NO_LABEL, reduction="none")
         return torch.stack([(self.teaching * soft + (1.0 - taught) * own).sum(), own.sum()])
+
+
+def seen(app: Tensor, vocabulary: int) -> Tensor:
+    """(B, n) -> (B, n, V): whether the index has come up by then."""
+    place = torch.arange(app.shape[1], device=app.device)
+    first = torch.full((len(app), vocabulary), app.shape[1], device=app.device)
+    first = first.scatter_reduce(1, app, place.expand_as(app), "amin")
+    return first[:, None] <= place[:, None]
+
+
+def _kept(known: Tensor, label: Tensor) -> Tensor:
+    """The labels less those that nobody could have named."""
+    could = known.gather(2, label.clamp(min=0)[..., None])[..., 0]
+    return torch.where(could, label, NO_LABEL)
 
 
 class Pure(OfTransformer):
@@ -100,7 +125,7 @@ class Pure(OfTransformer):
         return started(self.settings) or fresh(self.settings)
 
     def objective(self, model: Transformer) -> nn.Module:
-        return Objective(model, self.settings.teaching)
+        return Objective(model, self.settings)
 
     def validate(self, model: Transformer, world: World) -> dict[str, float]:
         """On the people held out, where there are any. It decides nothing: it draws the curve."""
