@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from browsing import barriers
 from playwright.sync_api import Browser, Page, Route, expect
 
 from serve.page.visit import PHONE, served, visit
@@ -68,3 +69,4 @@ def test_the_hit_rate_is_that_of_all_launches_and_days_weigh_by_theirs(browser: 
             assert table(page, "#hits")[0] == ["2026-03-03", "30", "90 %", "80 %", "50 %"]
             page.get_by_text("top 3").click()
             expect(figures.first).to_have_text("100 %")
+            assert barriers(page) == []

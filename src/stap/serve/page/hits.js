@@ -15,7 +15,8 @@ const TOLD = 28; // days of the figures above them
 
 export function hits() {
   const place = byId("hits");
-  const figures = h("dl", { class: "figures" });
+  const [figures, rates, over] = [h("div", { class: "figures" }), h("dl"), h("p", { class: "over" })];
+  figures.append(rates, over);
   place.append(figures);
   const picture = chart(place, {
     name: "Hit rate over time",
@@ -30,7 +31,7 @@ export function hits() {
     const scored = days.filter((each) => each.n > 0);
     figures.hidden = !scored.length;
     const recent = scored.slice(-TOLD);
-    figures.replaceChildren(
+    rates.replaceChildren(
       ...ORDER.map((name) =>
         h(
           "div",
@@ -39,16 +40,9 @@ export function hits() {
           h("dd", {}, percent(mean(recent, name))),
         ),
       ),
-      h(
-        "p",
-        { class: "over" },
-        `last ${times(recent.length, "day")}, ${times(
-          recent.reduce((all, each) => all + each.n, 0),
-          "launch",
-          "launches",
-        )}`,
-      ),
     );
+    const launches = recent.reduce((all, each) => all + each.n, 0);
+    over.textContent = `last ${times(recent.length, "day")}, ${times(launches, "launch", "launches")}`;
     picture.show(scored.length ? scored : null);
   }
   byId("depth").addEventListener("change", show);
