@@ -77,7 +77,7 @@ function smooth(days) {
 
 function paint(days, width) {
   const points = smooth(days);
-  const [left, right, top, bottom] = [36, 8, 8, 168];
+  const [left, right, top, bottom] = [44, 8, 8, 168];
   const [first, last] = [points[0].at, points.at(-1).at];
   const values = points.flatMap((each) => ORDER.map((name) => each[name])).filter(Number.isFinite);
   const high = Math.min(1, Math.ceil(Math.max(...values) * 10 + 0.5) / 10);
