@@ -51,7 +51,8 @@ try:
 except BadInput as error:
     said = str(error)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps([said, (peak - before) * 1024, most, time.process_time() - begin]))
+peak = max(peak - before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)  # of the process that decodes
+print(json.dumps([said, peak * 1024, most, time.process_time() - begin]))
 """
 
 
@@ -74,6 +75,21 @@ def parquet(**columns: Any) -> bytes:
 def many(rows: int, app: str = "Mail") -> bytes:
     times = pl.repeat(1_714_550_400_000_000, rows, dtype=pl.Int64, eager=True).cast(pl.Datetime("us"))
     return parquet(user=pl.repeat("u", rows, eager=True), app=pl.repeat(app, rows, eager=True), start=times, end=times)
+
+
+def wide(rows: int, app: bool = True) -> bytes:
+    """Names of 4,000 letters, all different, each of which shrinks to a few bytes."""
+    names = pl.select(pl.int_range(rows).cast(pl.String).str.zfill(9) + "x" * 4000).to_series()
+    times = (pl.int_range(rows, eager=True) * 60_000_000 + 1_714_550_400_000_000).cast(pl.Datetime("us"))
+    short = pl.repeat("u", rows, eager=True)
+    return parquet(user=short if app else names, app=names if app else short, start=times, end=times)
+
+
+def categories(rows: int) -> bytes:
+    times = (pl.int_range(rows, eager=True) * 60_000_000 + 1_714_550_400_000_000).cast(pl.Datetime("us"))
+    return parquet(
+        app=pl.Series(["x" * 4000, "y" * 4000], dtype=pl.Categorical).gather([0, 1] * (rows // 2)), start=times
+    )
 
 
 EVENTS = '{"buckets":{"b":{"type":"currentwindow","events":['
@@ -101,6 +117,10 @@ BOMBS: dict[str, tuple[Callable[[], bytes], int, str]] = {  # what it is, its si
     ),
     "a gzip of gzips": (lambda: nested(40), MB, "packed more than 8 times over"),
     "a Parquet of one value": (lambda: many(20_000_000), 0, "20,000,000 rows in so small a file"),
+    "a Parquet of one text": (lambda: parquet(app=["x" * (900 * MB), "y"], start=["", ""]), 0, "more than 400 MB"),
+    "a Parquet of long names": (lambda: wide(300_000), 0, "more than 400 MB"),
+    "a Parquet of long users": (lambda: wide(300_000, app=False), 0, "more than 400 MB"),
+    "a Parquet of two long names": (lambda: categories(1_000_000), 0, "more than 400 MB"),
 }  # fmt: skip
 
 

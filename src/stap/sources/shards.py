@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from stap.errors import BadInput
 from stap.sources.formats.plain import PARQUET, unheard
 from stap.sources.reading.base import Rows
-from stap.sources.reading.trial import survives
-from stap.usage import LAUNCHES, SCHEMA
+from stap.sources.reading.trial import check
+from stap.usage import LAUNCHES, NOTIFICATIONS, SCHEMA, notifications_of
 
 USAGES = 4_000  # of a shard at least: a second of work, so that in the end nobody waits long for another
 _LOOK = 1 << 20  # rows whose users are looked at at once
@@ -33,13 +34,21 @@ def shards(path: Path) -> list[Rows] | None:
             lazy = pl.scan_parquet(path, glob=False)
             if dict(lazy.collect_schema()) not in (SCHEMA, LAUNCHES):
                 return None
-            rows = int(lazy.select(pl.len()).collect().item())
-            if not survives(path, lazy.collect_schema()):
-                return None
+            rows = _tried(path, LAUNCHES)
+            if notifications_of(path).suffix == ".parquet" and notifications_of(path).is_file():
+                _tried(notifications_of(path), NOTIFICATIONS)  # of which every shard reads a part
             first = [begin for part in _begins(lazy, rows) for begin in part]
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
+    except (BadInput, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         return None  # whoever reads it will say what is wrong
     return [Rows(low, high - low) for low, high in pairwise([*_chosen(np.array(first)), rows])] if first else None
+
+
+def _tried(path: Path, wanted: Collection[str]) -> int:
+    """Its rows; BadInput where they are not to be decoded."""
+    lazy = pl.scan_parquet(path, glob=False)
+    rows = int(lazy.select(pl.len()).collect().item())
+    check(path, [name for name in lazy.collect_schema() if name in wanted], rows, str(path))
+    return rows
 
 
 def _begins(lazy: pl.LazyFrame, rows: int) -> Iterator[list[int]]:

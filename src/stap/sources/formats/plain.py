@@ -23,7 +23,7 @@ from stap.sources.reading.clock import OFFSET, Zone, iso_utc, iso_wall, take_spa
 from stap.sources.reading.rows import ROW, Sieve
 from stap.sources.reading.tables import read_columns, separator_of, split
 from stap.sources.reading.text import clean
-from stap.sources.reading.trial import survives
+from stap.sources.reading.trial import check
 from stap.usage import BETWEEN, ENDINGS, HOME, LAUNCHES, NOTIFICATIONS, SCHEMA, impossible, notifications_of
 
 NAME = "plain"
@@ -85,35 +85,44 @@ def _parquet(
     try:
         with unheard():
             lazy = pl.scan_parquet(log.path, glob=False)
-            columns, rows = lazy.collect_schema(), int(lazy.select(pl.len()).collect().item())
+            columns, rows = dict(lazy.collect_schema()), int(lazy.select(pl.len()).collect().item())
             if rows > max(MOST_ROWS, ROWS_PER_BYTE * log.path.stat().st_size):
                 raise BadInput(log.name, f"{rows:,} rows in so small a file", "if you trust it, write it as CSV")
-            kept = [name for name in columns if name in wanted] or list(columns)[:1]
+            known = _known(log, columns, needed, wanted, remedy)
             if part is None:
-                if not survives(log.path, kept):
-                    raise BadInput(log.name, "no readable Parquet (decoding it takes all memory)", "write it again")
-                frame = pl.read_parquet(log.path, memory_map=False, glob=False, columns=kept).with_row_index(ROW, 1)
-            else:
+                check(log.path, known, rows, log.name)
+                frame = pl.read_parquet(log.path, memory_map=False, glob=False, columns=known).with_row_index(ROW, 1)
+            else:  # `shards` has tried it
                 numbered = pl.scan_parquet(log.path, glob=False, row_index_name=_PLACE, row_index_offset=1)
-                frame = part(numbered.select(pl.col(_PLACE).alias(ROW), *kept)).collect()
+                frame = part(numbered.select(pl.col(_PLACE).alias(ROW), *known)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise BadInput(log.name, f"no readable Parquet ({first_line(error)})", "write it again") from None
-    missing = next((name for name in needed if name not in columns), None)
-    if missing:
-        raise BadInput(log.name, f"no column {missing!r}", remedy)
-    known = [name for name in wanted if name in frame.columns]
-    for name in known:
-        kind = frame.schema[name]
-        if wanted[name].is_temporal() and not isinstance(kind, pl.Datetime | pl.String):
-            raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is a time")
-        if wanted[name] == pl.String and not (isinstance(kind, TEXTS) or kind.is_integer()):
-            raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is text")
     texts = [pl.col(name).cast(pl.String) if wanted[name] == pl.String else pl.col(name) for name in known]
     frame = frame.select(pl.col(ROW).cast(pl.Int64), *texts)
     for name in known:
         if (bad := impossible(frame[name])) is not None:
             frame = log.sieve.reject(frame, pl.lit(bad), "not a possible time:", show=name)
-    return frame, dict(columns)
+    return frame, columns
+
+
+def _known(
+    log: Log,
+    columns: Mapping[str, pl.DataType],
+    needed: Collection[str],
+    wanted: Mapping[str, pl.DataType],
+    remedy: str,
+) -> list[str]:
+    """The columns wanted that are there, each of a kind that it may be: no other is worth decoding."""
+    missing = next((name for name in needed if name not in columns), None)
+    if missing:
+        raise BadInput(log.name, f"no column {missing!r}", remedy)
+    for name in (name for name in wanted if name in columns):
+        kind = columns[name]
+        if wanted[name].is_temporal() and not isinstance(kind, pl.Datetime | pl.String):
+            raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is a time")
+        if wanted[name] == pl.String and not (isinstance(kind, TEXTS) or kind.is_integer()):
+            raise BadInput(log.name, f"{name!r} holds {short(kind)}", f"{name} is text")
+    return [name for name in wanted if name in columns and (name != HOME or columns[name] == pl.Boolean)]
 
 
 @contextmanager
