@@ -46,8 +46,8 @@ def test_install_writes_a_unit_that_runs_the_same_command_and_uninstall_removes_
     assert done.exit_code == 0, done.output
     path = home / ".config/systemd/user/stap.service"
     command = words(setting(path.read_text(), "ExecStart"))
-    assert command[:4] == [sys.executable, "-m", "stap", "serve"]
-    given = dict(zip(command[4::2], command[5::2], strict=True))
+    assert command[:5] == [sys.executable, "-P", "-m", "stap", "serve"]
+    given = dict(zip(command[5::2], command[6::2], strict=True))
     assert given["--feed"] == f"folder:{home / 'in'}"
     assert (given["--port"], given["--as"], given["--zone"]) == ("0", "anna", "Europe/Berlin")
     assert "systemctl --user enable --now stap.service" in done.output
@@ -61,7 +61,7 @@ def test_what_the_unit_runs_is_what_stap_serve_understands(home: Path) -> None:
     call("serve", "--install", "--port", "0", "--memory", "64")
     path = home / ".config/systemd/user/stap.service"
     first = path.read_text()
-    assert call(*words(setting(first, "ExecStart"))[3:], "--install").exit_code == 0
+    assert call(*words(setting(first, "ExecStart"))[4:], "--install").exit_code == 0
     assert path.read_text() == first
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from serve.real import start
 from serve.world import day
+from stap.serve import adapting, scores
 
 BUSY = """
 from stap.serve.worker import questions
@@ -31,6 +32,13 @@ def test_a_process_that_is_busy_ends_when_nobody_is_left_to_ask() -> None:
         assert process.stdout.readline() == b"b'{\"a\": 1}'\n", "a line, and not what is not one yet"
         process.stdin.close()
         assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("command", [scores.COMMAND, adapting.COMMAND])
+def test_no_module_of_the_server_s_folder_is_run(command: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("open('run', 'w').close()")
+    subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow

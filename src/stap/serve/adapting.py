@@ -26,7 +26,7 @@ IDLE = 600.0  # seconds without an event
 LEAST = 4_000  # events of a history that is worth it
 GROWN = 1.5  # times as long as when it was tried last
 LONGEST = 3_600  # seconds that it may take
-COMMAND = (sys.executable, "-m", "stap.serve.adaptation")
+COMMAND = (sys.executable, "-P", "-m", "stap.serve.adaptation")  # -P: nothing of the current folder
 RECORD = "adaptation.json"
 
 

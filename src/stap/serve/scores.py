@@ -16,7 +16,7 @@ from stap.serve.store import Store
 from stap.serve.writer import Writer
 
 MOST_DAYS = 365
-COMMAND = (sys.executable, "-m", "stap.serve.scoring")
+COMMAND = (sys.executable, "-P", "-m", "stap.serve.scoring")  # -P: nothing of the current folder
 
 
 class Scores:

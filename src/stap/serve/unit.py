@@ -74,7 +74,7 @@ def install(options: Sequence[str], data: Path, feeds: Sequence[str] = ()) -> Pa
     _ours(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     data.mkdir(mode=0o700, parents=True, exist_ok=True)  # a unit whose ReadWritePaths are missing does not start
-    command = " ".join(quoted(word) for word in (sys.executable, "-m", "stap", "serve", *options))
+    command = " ".join(quoted(word) for word in (sys.executable, "-P", "-m", "stap", "serve", *options))
     with replacing(path) as draft:
         places = " ".join(quoted(str(each), path=True) for each in writes)
         draft.write_text(UNIT.format(mark=MARK, command=command, data=places, **room))
