@@ -190,8 +190,13 @@ def test_what_a_caller_gets_wrong_is_one_line(predictor: Predictor, table: pl.Da
     with open(tmp_path / "huge", "wb") as file:
         file.truncate((1 << 32) + 1)
     late = table.head(3).with_columns(start=pl.Series([0, 2**63 - 1, 0]).cast(pl.Datetime("ms")))
+    ringing = pl.DataFrame({"user": ["me"], "app": ["a"], "time": [2**62]})
     before = predictor.rank()
     for call, words in (
+        (lambda: predictor.replay(table.head(2), 5), "5 is no polars DataFrame"),  # type: ignore[arg-type]
+        (lambda: predictor.replay(table.head(2), ringing), "notifications, row 1: time is no time of ours"),
+        (lambda: predictor.steady(["a"], margin="x"), "a margin of 'x'"),  # type: ignore[arg-type]
+        (lambda: predictor.steady({"a"}), "{'a'} is no list of apps"),  # type: ignore[arg-type]
         (lambda: Predictor.load(tmp_path / "none"), "none: cannot read it (No such file or directory)"),
         (lambda: Predictor.load("a\0b"), "no possible file name"),
         (lambda: Predictor.load("a\ud800b"), "no possible file name"),

@@ -150,9 +150,10 @@ class Predictor:
 
         k: if the row shall have another length. margin: who is shown goes only for somebody so many times likelier.
         """
-        if not margin >= 1.0:
-            raise BadInput("steady", f"a margin of {margin}", "give a factor of at least 1")
-        _apps(row)
+        if not isinstance(margin, Real) or not margin >= 1.0:
+            raise BadInput("steady", f"a margin of {short(margin)}", "give a factor of at least 1")
+        if isinstance(row, str) or not isinstance(row, Sequence):
+            raise BadInput("ranking", f"{short(row)} is no list of apps", "give a list: a row has an order")
         slots = how_many(len(row) or 5 if k is None else k)
         return steady(row, wanted(self.rank(MOST, at, among, without), slots, row, margin))
 

@@ -203,10 +203,14 @@ def validate(table: pl.DataFrame, where: str) -> pl.DataFrame:
 def validate_notifications(table: pl.DataFrame, where: str) -> pl.DataFrame:
     """The same of the table beside: user, app, time, and no nulls."""
     remedy = "notifications have user, app (text) and time"
+    if not isinstance(table, pl.DataFrame):
+        raise BadInput(where, f"{short(table)} is no polars DataFrame", remedy)
+    if "time" in table.columns and (beyond := impossible(table["time"])) is not None and beyond.any():
+        raise BadInput(where, "time is no time of ours", "mend the row or leave it out", int(beyond.arg_true()[0]) + 1)
     try:
         table = table.select(pl.col(name).cast(dtype) for name, dtype in NOTIFICATIONS.items())
     except pl.exceptions.PolarsError as error:
-        raise BadInput(where, str(error).splitlines()[0], remedy) from None
+        raise BadInput(where, first_line(error), remedy) from None
     if sum(table.null_count().row(0)):
         raise BadInput(where, "an empty field", remedy)
     return table

@@ -268,8 +268,20 @@ def test_predict_says_why(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(done.exception) == "--why: mfu gives no reasons; leave out --why, or --predictor"
 
 
+@pytest.mark.parametrize("option", [("--jobs", "9" * 30), ("--protocol", "paper", "--context", "9" * 30)])
+def test_numbers_that_nobody_means_are_refused(log: Path, option: tuple[str, ...]) -> None:
+    done = call("evaluate", log, "--predictors", "mfu", *option)
+    assert done.exit_code == 2
+    assert "less than or equal" in done.output
+
+
 def test_predict_at_no_time_or_one_that_is_past(log: Path) -> None:
-    for at, why in (("soon", "no time"), ("2024-05-01 09:00", "the log goes on until 2024-05-01 09:01:00")):
+    for at, why in (
+        ("soon", "no time"),
+        ("2024-05-01 09:00", "the log goes on until 2024-05-01 09:01:00"),
+        ("2024-05-01 10:00+05:00", "a time with a zone, and a log shows its person's wall clock"),
+        ("2024-05-01T10:00Z", "a time with a zone"),
+    ):
         assert why in str(call("predict", log, "--at", at).exception)
 
 

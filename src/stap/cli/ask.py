@@ -61,7 +61,8 @@ def evaluate_(
         ),
     ] = "launch",
     context: Annotated[
-        int | None, typer.Option(min=2, help="Events in a window of the paper protocol, if not the model's own L.")
+        int | None,
+        typer.Option(min=2, max=2**31 - 1, help="Events in a window of the paper protocol, if not the model's own L."),
     ] = None,
     longer_context: Annotated[
         bool, typer.Option("--longer-context", help="Let it be longer than the model was trained for.")
@@ -184,10 +185,16 @@ def _listed(reasons: list[Reason]) -> list[dict[str, Any]]:
 
 def _moment(at: str | None) -> Moment:
     """What --at says, on the person's wall clock."""
+    if at is None:
+        return WHENEVER
+    remedy = 'give one like "2025-03-03 08:00"'
     try:
-        return WHENEVER if at is None else moment(datetime.fromisoformat(at))
+        when = datetime.fromisoformat(at)
     except ValueError:
-        raise BadInput(f"--at {at}", "no time", 'give one like "2025-03-03 08:00"') from None
+        raise BadInput(f"--at {at}", "no time", remedy) from None
+    if when.tzinfo is not None:
+        raise BadInput(f"--at {at}", "a time with a zone, and a log shows its person's wall clock", remedy)
+    return moment(when)
 
 
 def _shown(when: datetime) -> str:

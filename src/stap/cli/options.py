@@ -52,7 +52,7 @@ Model = Annotated[
         "no statistics: the paper's idea alone.",
     ),
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="At the same time, each a process of this machine.")]
+Jobs = Annotated[int, typer.Option(min=1, max=10_000, help="At the same time, each a process of this machine.")]
 Cluster = Annotated[
     str | None,
     typer.Option(
