@@ -69,7 +69,7 @@ class _Taster:
         return None
 
     def _running(self) -> subprocess.Popen[bytes]:
-        """A fork of this process must not share it. What lies in the current folder is none of its modules (-P)."""
+        """A fork of this process must not share it. With -P nothing beside its program is taken for a module."""
         if self._process is None or self._owner != os.getpid():
             pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
             command = (sys.executable, "-P", PROGRAM, str(PATIENCE), str(STILL))
