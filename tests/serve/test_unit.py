@@ -128,6 +128,21 @@ def test_the_data_folder_alone_can_be_written_and_only_the_loopback_reached(home
         assert setting(text, name) == value
 
 
+BOUNDING = (  # what systemd does by dropping capabilities; its user manager fails at that step (218/CAPABILITIES)
+    "CapabilityBoundingSet",
+    "AmbientCapabilities",
+    "PrivateDevices",
+    "ProtectClock",
+    "ProtectKernelLogs",
+    "ProtectKernelModules",
+)
+
+
+def test_the_unit_asks_for_nothing_that_a_person_s_own_systemd_may_not_do(home: Path) -> None:
+    text = unit.install([], home / "data", ["adb", "aw:http://192.168.1.7:5600"]).read_text()
+    assert not [line for line in text.splitlines() if line.partition("=")[0] in BOUNDING]
+
+
 @pytest.mark.parametrize(
     ("feed", "loopback", "netlink"),
     [
