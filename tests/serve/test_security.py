@@ -114,6 +114,16 @@ def test_a_flood_of_one_user_leaves_the_others_alone(tmp_path: Path) -> None:
         assert ranking(client, "calm")["events"] == 40
 
 
+def test_a_flood_of_those_without_a_token_leaves_the_owner_alone(tmp_path: Path) -> None:
+    """Any page of the web can have a browser ask for /health, or for the page itself."""
+    with serving(tmp_path, Limits(a_second=1, at_once=20), token=None) as client:
+        foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+        codes = [client.get(path, headers=foreign).status_code for path in ("/health", "/page/page.js") * 20]
+        assert codes.count(429) >= 15
+        for path in ("/api/v1/users", "/api/v1/status", "/", "/health"):
+            assert client.get(path, headers=OURS).status_code == 200, path
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 MOST_BUCKETS = 4096  # users of whom it is remembered how often they ask
+STRANGER = "?"  # no name of a user
 SMALL, EVENTS, FILES = 64 << 10, 2 << 20, 512 << 20  # bytes
 
 
@@ -48,9 +49,11 @@ class Limits:
             return FILES
         return EVENTS if path.endswith("/events") else SMALL
 
-    def may(self, path: str) -> bool:
+    def may(self, path: str, known: bool = True) -> bool:
+        """`known`: with the token. Those without it share a bucket: any page of the web can make a browser ask."""
         parts = path.split("/", 5)
         who = parts[4] if path.startswith("/api/v1/users/") and len(parts) > 4 else ""
+        who = who if known else STRANGER
         bucket = self._buckets.get(who)
         if bucket is None:
             bucket = self._buckets[who] = Bucket(self.a_second, self.at_once)

@@ -109,14 +109,15 @@ class Guard:
             return answer(403, "Sec-Fetch-Site", "another site", "ask from the page of this server")
         if path == "/" and b"token=" in scope["query_string"]:
             return self._welcome(scope)
-        if path not in self._open and not self._knows(headers):
+        known = self._knows(headers)
+        if path not in self._open and not known:
             if not self._limits.strangers.take():
                 return answer(429, "token", "wrong too often", "wait a minute")
             return answer(401, "token", "missing or wrong", "open the address that `stap serve` printed")
         declared = headers.get("content-length", "0")
         if not declared.isdecimal() or int(declared) > self._limits.body(path):
             return answer(413, "body", "too large", "send less at once")
-        if not self._limits.may(path):
+        if not self._limits.may(path, known):
             return answer(429, "requests", "too many a second", "send several events in one request")
         return None
 
