@@ -129,4 +129,4 @@ def _model(model: Path | None) -> Path | None:
 def _whole(feed: str) -> str:
     """A feed with its path from the root."""
     kind, _, what = feed.partition(":")
-    return f"{kind}:{Path(what).expanduser().absolute()}" if kind in ("folder", "replay") else feed
+    return f"{kind}:{places.whole(what)}" if kind in ("folder", "replay") else feed

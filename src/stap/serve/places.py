@@ -14,9 +14,25 @@ ADDRESS_FILE = "address"
 SMALL = 1024  # bytes that either has at most
 
 
+def home() -> Path:
+    """This person's own folder. A container may run us as a number that nobody has."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise BadInput("$HOME", "not set, and this user has no home", "set it, or name a folder with --data") from None
+
+
+def whole(path: str) -> Path:
+    """From the root, with ~ and ~NAME as a shell has them."""
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError:
+        raise BadInput(path, "no such home", "write the whole path") from None
+
+
 def data_folder() -> Path:
     """Where data of programs goes on this system."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "stap"
+    return Path(os.environ.get("XDG_DATA_HOME") or home() / ".local" / "share") / "stap"
 
 
 def address_of(folder: Path) -> str:

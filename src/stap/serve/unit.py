@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stap.errors import BadInput
 from stap.files import replacing
+from stap.serve.places import home
 
 NAME = "stap.service"
 LOCAL = re.compile(r"aw:(https?://)?(localhost|127\.[0-9.]+|\[::1\])([:/]|$)")
@@ -50,7 +51,7 @@ WantedBy=default.target
 
 def place() -> Path:
     """Where a person's own units lie."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user" / NAME
+    return Path(os.environ.get("XDG_CONFIG_HOME") or home() / ".config") / "systemd" / "user" / NAME
 
 
 LOOPBACK = """IPAddressDeny=any
@@ -67,7 +68,7 @@ def install(options: Sequence[str], data: Path, feeds: Sequence[str] = ()) -> Pa
     adb = any(feed.partition(":")[0] == "adb" for feed in feeds)
     far = any(feed.startswith("aw:") and not LOCAL.match(feed) for feed in feeds)
     room = {"loopback": "" if adb or far else LOOPBACK, "families": FAMILIES + " AF_NETLINK" * adb}
-    writes = [data.absolute(), *([Path.home() / ".android"] if adb else [])]
+    writes = [data.absolute(), *([home() / ".android"] if adb else [])]
     path = place()
     _ours(path)
     path.parent.mkdir(parents=True, exist_ok=True)

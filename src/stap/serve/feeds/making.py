@@ -10,6 +10,7 @@ from stap.serve.feeding import Feed
 from stap.serve.feeds import adb, aw, folder, lines, replay
 from stap.serve.feeds.base import user_named
 from stap.serve.feeds.marks import FOLDER, Marks
+from stap.serve.places import whole
 from stap.sources import Options
 
 KINDS = "aw, aw:URL, adb, adb:SERIAL, folder:PATH, stdin or replay:LOG"
@@ -25,7 +26,7 @@ def make(named: str, data: Path, user: str = "me", zone: str | None = None, spee
     if kind == "adb":
         return adb.Phone(user, _marks(data, named, user), what or None, zone)
     if kind == "folder" and what:
-        path = Path(what).expanduser().absolute()
+        path = whole(what)
         return folder.Folder(user, _marks(data, f"folder:{path}", user), path, zone)
     if named == "stdin":
         return lines.Lines(user)
