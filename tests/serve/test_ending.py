@@ -7,18 +7,20 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event, Thread
 from threading import enumerate as threads
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
 from serve.world import core_of, day, event, send, serving
 from stap.errors import BadInput
 from stap.serve.core import Core, Settings
+from stap.serve.life import Life
 from stap.serve.models import EventIn
-from stap.serve.store import Store
+from stap.serve.store import Row, Store
 
 CRASH = """
 import sys
@@ -110,6 +112,28 @@ def test_an_import_ends_with_the_server(tmp_path: Path) -> None:
     for thread in reading:
         thread.join(timeout=30)
     assert not [thread.name for thread in reading if thread.is_alive()]
+
+
+def test_a_long_history_that_is_being_learned_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core, begun, learn = Core(Settings(tmp_path)), Event(), Life.learn
+
+    def slowly(life: Life, rows: Sequence[Row]) -> None:
+        begun.set()
+        sleep(0.5)
+        learn(life, rows)
+
+    monkeypatch.setattr("stap.serve.store.PART", 10)
+    monkeypatch.setattr(Life, "learn", slowly)
+    core.take("me", [EventIn.model_validate(each) for each in day(launches=200)], many=True).result()
+    making = core.sessions.anew(core.user("me"), "me")
+    assert begun.wait(30)
+    began = monotonic()
+    core.close()
+    assert monotonic() - began < 10, "and not 20"
+    with pytest.raises(BadInput, match="the server is ending"):
+        making.result()
 
 
 def test_threads_that_come_and_go_leave_no_connections(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import TypeVar
 from stap.errors import BadInput
 from stap.serve.brains import Brains
 from stap.serve.life import Life, Making
-from stap.serve.store import Row
+from stap.serve.store import ENDING, Row
 from stap.terminal import Tick, quiet
 
 AT_ONCE = 2_000  # events that are learned while a client waits: a quarter of a second
@@ -56,6 +56,7 @@ class Sessions:
         self._lock = Lock()  # of the dictionary
         self._learning = ThreadPoolExecutor(1, "learning")  # one at a time: answers come first
         self._keeping = ThreadPoolExecutor(1, "keeping")
+        self._closed = False
 
     def __len__(self) -> int:
         return len(self._open)
@@ -103,7 +104,8 @@ class Sessions:
             session.gone = True
 
     def close(self) -> None:
-        """Everybody is kept, so that the next start is quick."""
+        """Everybody is kept, so that the next start is quick; nobody waits until a long history is learned."""
+        self._closed = True
         self._learning.shutdown(cancel_futures=True)
         self._keeping.shutdown(cancel_futures=True)
         for session in list(self._open.values()):
@@ -161,6 +163,8 @@ class Sessions:
         """Until nothing late has come in between."""
 
         def learned(steps: int) -> None:
+            if self._closed:
+                raise BadInput("history", *ENDING)
             session.learned += steps
             tick(steps)
 
