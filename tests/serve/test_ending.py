@@ -53,6 +53,85 @@ print(said)
 """
 
 
+BUSY = """
+import sys
+from pathlib import Path
+from time import sleep
+
+import polars as pl
+
+from stap.serve.core import Settings
+from stap.serve.run import serve
+
+
+class Reading:
+    name, state, last = "reading", "running", None
+
+    def run(self, send, stop):
+        pl.Series(range(100_000)).map_elements(lambda n: sleep(0.01) or n, return_dtype=pl.Int64)
+
+
+serve(Settings(Path(sys.argv[1])), 0, [Reading()], lambda address: print(address, flush=True))
+"""
+
+
+EARLY = """
+import signal
+import sys
+from pathlib import Path
+
+from stap.serve import run
+from stap.serve.core import Core, Settings
+
+
+def told(address):
+    if sys.argv[2] == "announcing":
+        end()
+
+
+def opened(settings):
+    if sys.argv[2] == "opening":
+        end()
+    return Core(settings)
+
+
+def end():
+    try:
+        signal.raise_signal(signal.SIGTERM)
+    except SystemExit:
+        pass  # as in the callback of a weak reference
+
+
+run.Core = opened
+run.serve(Settings(Path(sys.argv[1])), 0, [], told)
+"""
+
+
+@pytest.mark.parametrize("where", ["opening", "announcing"])
+def test_a_signal_before_the_server_is_up_is_not_lost(tmp_path: Path, where: str) -> None:
+    command = [sys.executable, "-c", EARLY, str(tmp_path), where]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not list(tmp_path.glob("stap.db-*")), "closed in order"
+
+
+@pytest.mark.parametrize(("ending", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_feed_that_reads_a_long_log_does_not_make_the_end_a_crash(tmp_path: Path, ending: int, code: int) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", BUSY, tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("http://127.0.0.1:")
+            sleep(1.0)
+            process.send_signal(ending)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == code, said
+    assert "KeyboardInterrupt" in said if code else not said
+
+
 def test_a_long_answer_is_broken_off_and_nothing_crashes(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", CRASH, tmp_path], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{['the server is ending'] * 4}\n", "")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import os
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
+from threading import enumerate as threads
 from typing import Any
 
 import uvicorn
@@ -26,6 +28,7 @@ from stap.serve.security import Guard, token_of
 
 LOCK = "lock"
 GRACE = 3  # seconds that open lines have at the end
+INTERRUPTED = 130  # exit code, as shells have it
 KEEP_ALIVE = 30  # seconds between two requests of a connection
 TURNS = 0.001  # seconds that one thread may keep the others waiting; Python's own 5 ms are felt in an answer
 
@@ -96,21 +99,41 @@ def _reload(core: Core) -> None:
     Thread(target=core.reload, name="reload").start()
 
 
+def _leave(code: int) -> None:
+    """The last that is done, when all is closed: a feed may still wait for somebody else, or read a long log.
+
+    Python would take its thread away wherever it is, and in the midst of polars that aborts the process.
+    """
+    if any(thread.daemon for thread in threads()):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
+        os._exit(code)
+
+
 def serve(settings: Settings, port: int, feeds: Sequence[Feed], announce: Callable[[str], None]) -> None:
     """Runs until SIGINT or SIGTERM, or its terminal is closed; else SIGHUP reads the model's file again.
 
     `announce` gets the address to open.
     """
     os.umask(0o077)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again when all is closed
+    early = list[int]()
+    signal.signal(signal.SIGTERM, lambda number, _: early.append(number))  # what it raised could get lost in a callback
     with alone(settings.folder), bound(port) as listener:
         token = token_of(settings.folder)
         core = Core(settings)
+        running = server(make_app(core, token, feeds=feeds), core)
+        signal.signal(signal.SIGTERM, running.handle_exit)
         signal.signal(signal.SIGHUP, _ended if sys.stdout.isatty() else lambda *_: _reload(core))
-        app = make_app(core, token, feeds=feeds)
         address = f"http://{HOST}:{listener.getsockname()[1]}"
         with replacing(settings.folder / ADDRESS_FILE, private=True) as draft:
             draft.write_text(address + "\n")
         sys.setswitchinterval(TURNS)
         announce(f"{address}/?token={token}")
-        server(app, core).run(sockets=[listener])
+        running.should_exit |= bool(early)  # then it begins, and ends in order
+        try:
+            running.run(sockets=[listener])
+        except KeyboardInterrupt:  # of uvicorn, when all is closed
+            atexit.register(_leave, INTERRUPTED)
+            raise
+        atexit.register(_leave, 0)
