@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
+from threading import Event, Thread
 
 import pytest
 
 from serve.world import APPS, core_of, day, event, ranking, send, serving
 from stap import Predictor
+from stap.serve.life import Life
 from stap.serve.models import EventIn
+from stap.serve.store import Row
 
 
 def test_events_sent_again_change_nothing(tmp_path: Path) -> None:
@@ -84,6 +88,35 @@ def test_a_forgotten_app_leaves_the_store_and_every_answer(tmp_path: Path) -> No
         everything = ranking(client, k=100), client.get("/api/v1/users/me/statistics").text
         assert "Mail" not in str(everything)
         assert "Mail" not in client.get("/api/v1/users/me/history").text
+
+
+def test_an_app_that_is_being_forgotten_is_not_shown_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stap.serve.sessions.AT_ONCE", -1)  # nothing is made while a client waits
+    begun, go_on, learn = Event(), Event(), Life.learn
+
+    def slowly(life: Life, rows: Sequence[Row]) -> None:
+        if rows:
+            begun.set()
+            assert go_on.wait(60)
+        learn(life, rows)
+
+    with serving(tmp_path) as client:
+        send(client, day())
+        core = core_of(client)
+        core.sessions.anew(core.user("me"), "me").result()
+        assert "Mail" in str(ranking(client)["ranking"])
+        monkeypatch.setattr(Life, "learn", slowly)
+        forgetting = Thread(target=core.forget, args=("me", "Mail"))
+        forgetting.start()
+        assert begun.wait(60)
+        try:
+            assert "Mail" not in str(ranking(client, k=100)["ranking"])
+        finally:
+            go_on.set()
+            forgetting.join(60)
+        send(client, [event(99, "Mail", 200)])
+        core.sessions.anew(core.user("me"), "me").result()
+        assert "Mail" in str(ranking(client)["ranking"]), "as an app that is new"
 
 
 def test_history_pages_backwards_without_a_gap(tmp_path: Path) -> None:

@@ -132,14 +132,21 @@ class Core:
         return self.writer.submit(lambda db: db.execute(change, (hidden, user, app)).rowcount, then)
 
     def forget(self, name: str, app: str) -> None:
-        """The app's events leave the store, and the session is made anew without them."""
+        """The app's events leave the store, and the session is made anew without them.
+
+        With a long history that takes a while. The old session answers meanwhile, and does not show the app.
+        """
         user = self.user(name)
-        gone = self.writer.submit(lambda db: kept.forget(db, user, app), lambda _: self.names.showed(user, app))
-        if not gone.result():
-            raise BadInput("app", "not seen yet", "name one that was opened")
-        self.store.checkpoint()
-        self.snapshots.tidy()
-        self.sessions.anew(user, name).result()
+        gone = self.writer.submit(lambda db: kept.forget(db, user, app), lambda _: self.names.hid(user, app))
+        try:
+            if not gone.result():
+                raise BadInput("app", "not seen yet", "name one that was opened")
+            self.hub.poke(name)
+            self.store.checkpoint()
+            self.snapshots.tidy()
+            self.sessions.anew(user, name).result()
+        finally:
+            self.names.showed(user, app)
         self.hub.poke(name)
 
     def delete(self, name: str) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Event
 
 import pytest
+from browsing import barriers
 from playwright.sync_api import Browser, Page, expect
 
 from serve.page.visit import habits, row, served, visit
 from stap.demo.person import LOG
+from stap.serve.core import Core
 
 pytestmark = pytest.mark.slow
 BROKEN = "user,app,start,end\nme,Mail,2025-03-03 08:00:00,2025-03-03 08:01:00\nme,Chat,2025-13-03 08:02:00,\n"
@@ -140,6 +143,35 @@ def test_a_forgotten_app_leaves_no_trace(browser: Browser, tmp_path: Path) -> No
             expect(page.locator("#app-list")).not_to_contain_text("Maps")
             expect(page.locator("#row")).not_to_contain_text("Maps")
             assert "Maps" not in site.api.get("/users/me/export").text
+
+
+def test_while_an_app_is_being_forgotten_its_line_says_so(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long history is learned anew without it."""
+    asked, go_on, forget = list[str](), Event(), Core.forget
+
+    def slowly(core: Core, name: str, app: str) -> None:
+        asked.append(app)
+        assert go_on.wait(120)
+        forget(core, name, app)
+
+    monkeypatch.setattr(Core, "forget", slowly)
+    with served(tmp_path) as site:
+        site.launched(*habits())
+        with visit(browser, site.address) as page:
+            button = page.get_by_role("button", name="Forget Maps")
+            button.click()
+            page.get_by_role("dialog").get_by_role("button", name="Forget it").click()
+            line = page.locator("#app-list li", has_text="Maps")
+            expect(line).to_contain_text("Being forgotten")
+            expect(button).to_be_focused()
+            expect(button).to_be_disabled()
+            assert barriers(page) == []
+            page.keyboard.press("Enter")
+            go_on.set()
+            expect(page.locator("#app-list")).not_to_contain_text("Maps")
+    assert asked == ["Maps"]
 
 
 def test_the_export_is_everything(browser: Browser, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ export function apps({ open, hide, forget }) {
   place.append(list, found, more);
   let known = [];
   let all = false;
+  const leaving = new Set(); // being forgotten: with a long history that takes a while
 
   function show() {
     const wanted = find.value.trim().toLocaleLowerCase();
@@ -42,25 +43,27 @@ export function apps({ open, hide, forget }) {
   }
 
   function line({ app, usages, minutes, hidden }) {
+    const leaves = leaving.has(app);
+    const change = (work) => (leaves ? { "aria-disabled": "true" } : { onclick: work }); // in focus it stays in focus
     return h(
       "li",
       { "data-app": app, class: hidden ? "hidden" : undefined },
       h("span", { class: "tile small", "aria-hidden": "true" }, initial(app)),
       h("button", { type: "button", class: "open", onclick: () => open(app) }, app),
-      h("span", { class: "amount" }, `${count(usages)} × · ${duration(minutes)}`),
+      h("span", { class: "amount" }, leaves ? "Being forgotten" : `${count(usages)} × · ${duration(minutes)}`),
       h(
         "button",
         {
           type: "button",
           class: "toggle quiet",
           "aria-label": `${hidden ? "Show" : "Hide"} ${app}`,
-          onclick: () => hide(app, !hidden),
+          ...change(() => hide(app, !hidden)),
         },
         hidden ? "Show" : "Hide",
       ),
       h(
         "button",
-        { type: "button", class: "drop-it quiet", "aria-label": `Forget ${app}`, onclick: () => forget(app) },
+        { type: "button", class: "drop-it quiet", "aria-label": `Forget ${app}`, ...change(() => forget(app)) },
         "Forget",
       ),
     );
@@ -70,6 +73,15 @@ export function apps({ open, hide, forget }) {
   return {
     update(statistics) {
       known = statistics.apps;
+      show();
+    },
+    /** Its line says that an app is being forgotten, until that is done. */
+    async leaves(app, done) {
+      leaving.add(app);
+      show();
+      found.textContent = `${app} is being forgotten`;
+      await done;
+      leaving.delete(app);
       show();
     },
     about: (app) => known.find((each) => each.app === app),

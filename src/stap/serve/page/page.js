@@ -184,7 +184,7 @@ function hide(app, hidden) {
 }
 
 async function forget(app) {
-  if (await confirmed(forgetting(app, list.about(app)))) await change(() => api.forget(app));
+  if (await confirmed(forgetting(app, list.about(app)))) await list.leaves(app, change(() => api.forget(app)));
 }
 
 async function change(work) {
