@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from stap.serve.life import Life
 from stap.serve.models import EventIn
 from stap.serve.store import Row, Store
 
+LONG = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 100000000) SELECT count(*) FROM n"
 CRASH = """
 import sys
 from pathlib import Path
@@ -135,6 +137,47 @@ def test_a_feed_that_reads_a_long_log_does_not_make_the_end_a_crash(tmp_path: Pa
 def test_a_long_answer_is_broken_off_and_nothing_crashes(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", CRASH, tmp_path], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{['the server is ending'] * 4}\n", "")
+
+
+class Late:
+    """A connection whose answer begins only after the first attempt to break it off."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db, self.broken_off = db, Event()
+        self.close = db.close
+
+    def interrupt(self) -> None:
+        self.db.interrupt()
+        self.broken_off.set()
+
+    def execute(self, question: str, values: tuple[object, ...]) -> sqlite3.Cursor:
+        assert self.broken_off.wait(30)
+        return self.db.execute(question, values)
+
+
+def test_an_answer_that_begins_while_the_store_closes_is_broken_off_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    store.writing().close()
+    late = Late(store._connect(query_only=True))
+    monkeypatch.setattr(store, "_free", [late])
+    said = list[str]()
+
+    def ask() -> None:
+        with pytest.raises(BadInput, match="the server is ending") as refused:
+            store.read(LONG)
+        said.append(refused.value.why)
+
+    asking = Thread(target=ask)
+    asking.start()
+    while not store._busy:
+        sleep(0.01)
+    began = monotonic()
+    store.close()
+    asking.join()
+    assert said
+    assert monotonic() - began < 5, "and not until it has counted to the end"
 
 
 def test_who_asks_a_closed_store_is_refused_and_leaves_nothing_open(tmp_path: Path) -> None:

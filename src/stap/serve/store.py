@@ -25,6 +25,7 @@ VERSION = 1
 MOST_APPS = 10_000  # of one person
 MOST_USERS = 1_000
 CHECKPOINTS = 3  # that are tried, each until SQLite's own patience ends
+AGAIN = 0.05  # seconds
 PART = 2_000  # rows that are read at once
 SCHEMA = """
 CREATE TABLE users (user INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, epoch INTEGER NOT NULL DEFAULT 0,
@@ -141,9 +142,10 @@ class Store:
         """
         with self._changed:
             self._closed = True
-            for db in self._busy:
-                db.interrupt()
-            self._changed.wait_for(lambda: not self._busy)
+            while self._busy:  # again and again: what has not begun yet is not broken off
+                for db in self._busy:
+                    db.interrupt()
+                self._changed.wait(AGAIN)
             while self._free:
                 self._free.pop().close()
 
