@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from threading import Event, Thread
 from threading import enumerate as threads
@@ -19,8 +20,10 @@ import pytest
 from serve.world import core_of, day, event, send, serving
 from stap.errors import BadInput
 from stap.serve.core import Core, Settings
+from stap.serve.feeds import saying
+from stap.serve.imports import Imports
 from stap.serve.life import Life
-from stap.serve.models import EventIn
+from stap.serve.models import EventIn, Kind
 from stap.serve.store import Row, Store
 
 LONG = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 100000000) SELECT count(*) FROM n"
@@ -219,6 +222,26 @@ def test_scores_that_are_being_counted_end_with_the_server(tmp_path: Path, wait:
     assert counting is not None
     assert counting.done()
     assert not [thread.name for thread in threads() if thread.name.startswith("scores")]
+
+
+def test_a_long_log_that_is_being_read_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, event = Event(), saying.event
+
+    def slowly(kind: Kind, app: str, at: datetime) -> EventIn | None:
+        begun.set()
+        sleep(0.01)
+        return event(kind, app, at)
+
+    monkeypatch.setattr(saying, "event", slowly)
+    core = Core(Settings(tmp_path))
+    imports = Imports(core)
+    imports.demo("me")  # thousands of events
+    assert begun.wait(60)
+    began = monotonic()
+    imports.close()
+    imports._reading.shutdown(wait=True)  # as Python does at its end
+    assert monotonic() - began < 15, "and not a minute"
+    core.close()
 
 
 def test_an_import_ends_with_the_server(tmp_path: Path) -> None:

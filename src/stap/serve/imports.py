@@ -136,7 +136,12 @@ class Imports:
         notes = (note.replace(str(path), job.name).replace(path.name, job.name) for note in read.notes)
         job.notes = [*notes, *([f"{read.skipped} bad rows were left out."] if read.skipped else [])]
         zone = zone_now(options.zone)
-        (person,) = told(read, Clock(zone, zone), datetime.now(UTC))
+
+        def wanted() -> None:
+            if job.withdrawn:
+                raise _withdrawn(job)
+
+        (person,) = told(read, Clock(zone, zone), datetime.now(UTC), wanted)
         if not recent or not person.events:
             return person.events
         by = (datetime.now(UTC) - person.events[-1].at) // WEEK * WEEK

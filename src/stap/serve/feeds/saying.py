@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from hashlib import sha256
 from heapq import merge
+from itertools import islice
 from typing import NamedTuple
 
 import polars as pl
@@ -15,6 +16,7 @@ from stap.serve.models import AHEAD, EventIn, Kind, micros
 from stap.sources import Imported
 from stap.usage import GAP
 
+PART = 256  # events, some milliseconds
 AWAY = timedelta(seconds=GAP)  # an app that is back sooner has not been closed
 
 
@@ -57,11 +59,11 @@ class Told(NamedTuple):
     until: datetime | None  # the end of the last usage, which may be going on
 
 
-def told(read: Imported, clock: Clock, now: datetime) -> Iterator[Told]:
+def told(read: Imported, clock: Clock, now: datetime, wanted: Callable[[], None] = lambda: None) -> Iterator[Told]:
     """Everybody's events, as far as they are settled `now`.
 
     An open is, and a notification. A close is when another app followed, or when its app has been away for long enough
-    not to come back as the same launch.
+    not to come back as the same launch. `wanted` is called now and then, and raises when nobody wants them any more.
     """
     final = clock.shows(now) - AWAY
     users = dict.fromkeys([*read.table["user"], *read.notifications["user"]])
@@ -69,7 +71,11 @@ def told(read: Imported, clock: Clock, now: datetime) -> Iterator[Told]:
         own, posted = (table.filter(pl.col("user") == user) for table in (read.table, read.notifications))
         notices = (event("notified", app, clock.at(time)) for app, time in posted.select("app", "time").iter_rows())
         both = merge(_usages(own, clock, final), filter(None, notices), key=lambda each: each.at)
-        yield Told(user, list(both), clock.at(own["end"][-1]) if len(own) else None)
+        events = list[EventIn]()
+        while part := list(islice(both, PART)):
+            wanted()
+            events += part
+        yield Told(user, events, clock.at(own["end"][-1]) if len(own) else None)
 
 
 def _usages(own: pl.DataFrame, clock: Clock, final: datetime) -> Iterator[EventIn]:
