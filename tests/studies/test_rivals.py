@@ -13,6 +13,7 @@ from stap.metrics import MISS
 from stap.rivals.config import KINDS
 from stap.studies.experiment import carry_out
 from stap.studies.newcomers import Answers, Newcomers, before, told
+from stap.studies.newcomers_figures import draw
 from stap.studies.populations import NamedPeople
 from stap.studies.rivals import LAUNCHERS, SHIPPED, SIMPLE, TRAINED, RivalTable, asked
 from stap.studies.rivals_figures import difference
@@ -85,6 +86,19 @@ def test_rivals_at_toy_size(tmp_path: Path) -> None:
         assert set(people["users"]["neusa"][seed]) == set(people["tested"][seed]) == set(people["users"]["stap"][seed])
     assert result["across data sets"]["neusa"].startswith("n/a: ")
     assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_months_are_drawn_to_scale_and_seeds_as_bars(tmp_path: Path) -> None:
+    def seed(hits: int) -> dict[str, object]:
+        counts = [hits, 0, 0, 0, 0, 4 - hits]
+        return {"all": counts, "launches": {"1st": counts}, "months": {"0": counts, "11": counts}}
+
+    draw({"neusa": [seed(1), seed(3)]}, {})(tmp_path / "figure.json")
+    charts = json.loads((tmp_path / "figure.json").read_text())["charts"]
+    months = next(chart for chart in charts if chart["title"] == "HR@1 while time goes on")
+    text = json.dumps(months)
+    assert "[0, 11]" in text or "[0.0, 11.0]" in text, text
+    assert "35.3" in text, text  # 25 and 75 percent
 
 
 @pytest.mark.slow

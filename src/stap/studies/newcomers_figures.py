@@ -19,8 +19,9 @@ OTHERS = {"mfu": "#bbbbbb", "previous": "#888888", "blend": "#222222", "stap": "
 COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 EXPLAINED = (
     "Models trained on what came before a day, asked about what came after. Left: answers by how often the person had "
-    "opened that app before. Middle: by months since that day. Right: answers outside the fixed vocabulary. Dashed: "
-    "rivals that may name any app they know; solid: among apps seen so far."
+    "opened that app before. Middle: by months since that day. Bars: one standard deviation, where there are several "
+    "seeds. Right: answers outside the fixed vocabulary. Dashed: rivals that may name any app they know; solid: among "
+    "apps seen so far. stap: the shipped weights, which were trained on UbiqLog's people."
 )
 Groups = dict[str, dict[str, dict[int, dict[str, list[int]]]]]  # known or new -> predictor -> seed -> user -> tally
 
@@ -111,16 +112,23 @@ def draw(rows: Mapping[str, list[Found]], known: Found) -> Callable[[Path], None
             left, middle, right = figure.subplots(1, 3, width_ratios=(5, 5, 3))
             for axes, part in ((left, "launches"), (middle, "months")):
                 keys = list(_numbers(rows, part))
+                place = [int(key) for key in keys] if part == "months" else list(range(len(keys)))
                 for name, seeds in rows.items():
                     kind = name.partition(",")[0]
-                    hits = [np.mean(_hits(seeds, part, key) or [np.nan]) for key in keys]
+                    every = [_hits(seeds, part, key) or [np.nan] for key in keys]
+                    hits = [np.mean(each) for each in every]
+                    spread = [np.std(each, ddof=1) if len(each) > 1 else 0.0 for each in every]
                     colour = COLOURS[KINDS.index(kind)] if kind in KINDS else OTHERS[kind]
                     form, label = ("o--", "_nolegend_") if "," in name else ("o-", name)
-                    axes.plot(range(len(keys)), hits, form, color=colour, label=label, markersize=4)
-                axes.set_xticks(range(len(keys)), keys)
+                    style = {"color": colour, "label": label, "markersize": 4}
+                    if any(spread):
+                        axes.errorbar(place, hits, spread, fmt=form, capsize=2, **style)
+                    else:
+                        axes.plot(place, hits, form, **style)
+                axes.set_xticks(place, keys)
             left.set(title="HR@1 by an app's launches", ylabel="percent", xlabel="which launch of the app it is")
             left.legend(frameon=False, fontsize=9, ncols=2)
-            middle.set(title="HR@1 while time goes on", xlabel="months since that day")
+            middle.set(title="HR@1 while time goes on", ylabel="percent", xlabel="months since that day")
             months = known.get("outside", {}).get("months", {})
             right.bar(list(months), [100 * a / max(1, n) for a, n in months.values()], color=COLOURS[0])
             right.set(title="Outside the vocabulary", ylabel="percent of answers", xlabel="months since that day")
