@@ -49,9 +49,18 @@ def _read(logs: tuple[str, ...]) -> Corpus:
     return merged(sources.read(logs, sources.Options(merge_gap=None)).table)
 
 
+def _there(name: str, files: Sequence[str]) -> None:
+    """Whoever has not got the paper's data yet is told where it is."""
+    for file in files:
+        if name in PAPER and not Path(file).exists():
+            raise BadInput(file, "no such file", f"check the name, or get {PAPER[name]}")
+
+
 def populations(lsapp: Sequence[str], tsinghua: Sequence[str], logs: Sequence[str], study: str) -> list[NamedPeople]:
     """From the command line; `logs` are NAME=LOG, and one name may come more than once."""
     found = {name: list(files) for name, files in (("LSApp", lsapp), ("Tsinghua", tsinghua)) if files}
+    for name, files in found.items():
+        _there(name, files)
     for given in logs:
         name, sign, log = given.partition("=")
         if not (name and sign and log):

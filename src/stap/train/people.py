@@ -91,7 +91,7 @@ def split(corpus: Corpus | People, config: TrainConfig, where: str) -> People:
 def _too_few(where: str, left: int, dropped: int, config: TrainConfig) -> BadInput:
     why = f"{left} user{'s' * (left != 1)} to train on"
     number = {2: "two", 3: "three"}[len(config.split)]
-    remedy = f"training and validation need different people, so at least {number}: repeat --data with more logs"
+    remedy = f"training and validation need different people, so at least {number}: give more logs"
     if dropped:
         why += f", {dropped} more with over {config.model.vocabulary} distinct apps left out"
         remedy += ", or raise model.vocabulary with --config"

@@ -138,7 +138,7 @@ def test_too_few_after_too_many_apps_says_both() -> None:
 @pytest.mark.parametrize(
     ("users", "usages", "apps", "settings", "why"),
     [
-        (1, 60, 6, TINY, "1 user to train on; .*at least two: repeat --data"),
+        (1, 60, 6, TINY, "1 user to train on; .*at least two: give more logs"),
         (8, 60, 6, replace(TINY, fold="9/9"), "9 folds of 8 users"),
         (2, 60, 6, replace(TINY, fold="1/2"), "1 user to train on"),
         (4, 200, 40, TINY, "more than 32 distinct apps; raise model.vocabulary"),
