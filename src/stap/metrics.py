@@ -115,6 +115,11 @@ class Difference(NamedTuple):
         """Whether the test calls a winner."""
         return self.low > 0 or self.high < 0
 
+    def __str__(self) -> str:
+        """As a table says it; = where the test calls no winner."""
+        sign = "" if self.told_apart else "= "
+        return f"{sign}{self.points:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
+
 
 def paired(first: Longs, second: Longs, draws: int = 2000, seed: int = 0) -> dict[str, Difference]:
     """Bootstrap over users: both tallies (users, DEEPEST + 1) are of the same people, who are drawn together.

@@ -89,6 +89,8 @@ def test_figures_by_hand() -> None:
     assert hits == pytest.approx({"blend": 40.0, "aosp": 60.0, "stap": 40.0})
     assert found["pooled"]["lead"]["HR@1"] == {"best": "aosp", "points": pytest.approx(-20.0)}
     assert found["pooled"]["lead"]["MRR@3"] == {"best": "aosp", "points": pytest.approx(-10.0)}
+    assert found["pooled"]["paired"]["HR@1"].points == pytest.approx(-20.0)
+    assert not found["pooled"]["paired"]["HR@1"].told_apart
     assert found["at_once"]["lead"]["HR@1"] == {"best": "aosp", "points": 0.0}
     assert found["foreseen"]["predictors"]["stap"]["MRR@3"] == 50.0
     worst = found["worst user"]

@@ -17,7 +17,7 @@ from stap.engine import EngineModel
 from stap.errors import BadInput
 from stap.evaluate import report, stream
 from stap.events import Corpus, from_table
-from stap.metrics import MISS, calibration_error
+from stap.metrics import MISS, NAMES, calibration_error
 from stap.predictors import CLASSICAL
 from stap.registry import Stap
 
@@ -93,6 +93,9 @@ def test_figures_by_hand() -> None:
     pooled = found["pooled"]
     assert pooled["margins"]["HR@1"] == {"best classical": "mfu", "over classical": -20.0, "over gbdt": 20.0}
     assert pooled["margins"]["HR@3"]["best classical"] == "blend"
+    # u: 1 hit of 3 beside 3, v: 1 of 2 beside none. Who draws u twice has -66.67, who draws v twice +50.
+    assert str(pooled["paired"]["over classical"]["HR@1"]) == "= -20.00 [-66.67, +50.00]"
+    assert pooled["paired"]["over classical"].keys() == pooled["paired"]["over gbdt"].keys() == set(NAMES)
     assert pooled["oracle"] == {"seen before": 40.0, "HR@1 of the best first choice": 80.0}
     assert found["worst user"]["user"] == "u"
     assert found["worst user"]["margin"] == pytest.approx(100 / 3 - 100)
@@ -188,5 +191,7 @@ def test_command_line_in_two_processes(runs: list[Path], tmp_path: Path) -> None
     assert "gbdt" not in found["zero-shot"]["pooled"]["predictors"]
     assert found["held out"]["anew"]["stretches"] > 4
     assert "stap over gbdt" in done.stdout
+    assert "=: the test calls no winner" in done.stdout
+    assert found["provenance"]["question"].endswith("?")
     assert "anew every 10 usages" in done.stdout
     assert "worst user" in done.stdout

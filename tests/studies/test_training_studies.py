@@ -22,6 +22,7 @@ from stap.model.transformer import Transformer
 from stap.studies import circuit, runs
 from stap.studies.dynamics import FALL, fall, fitted
 from stap.studies.everything import plan
+from stap.studies.performance import CLASSICAL, _hits
 from stap.studies.plateau import LOOKING, NAMING, SWITCHES, _mixed
 from stap.studies.populations import NamedPeople
 from stap.studies.recipe import Recipe
@@ -116,6 +117,22 @@ def test_few_people_come_up_more_often() -> None:
     assert (short.seed, short.model.context, short.curriculum) == (3, 64, ())
 
 
+def test_first_choices_are_counted_from_a_persons_figures() -> None:
+    """A third of three; who was never asked is not there. Two seeds stay apart."""
+    row = {**dict.fromkeys(NAMES, 0.0), "n": 3, "HR@1": 100 / 3}
+    assert _hits([{"a": row, "b": {"n": 0}}, {"a": row}]) == {
+        0: {"a": [1, 0, 0, 0, 0, 2]},
+        1: {"a": [1, 0, 0, 0, 0, 2]},
+    }
+
+
+def test_whoever_lacks_the_papers_data_is_told_where_it_is(tmp_path: Path) -> None:
+    done = call("study", "data", "--lsapp", tmp_path / "lsapp.tsv", "--out", tmp_path / "out")
+    said = "no such file; check the name, or get lsapp.tsv.gz of github.com/aliannejadi/LSApp: 292"
+    assert said in str(done.exception)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return f"a={log_file(tmp_path_factory.mktemp('a'), 12)}", f"b={log_file(tmp_path_factory.mktemp('b'), 11)}"
@@ -144,6 +161,10 @@ def test_performance(logs: tuple[str, str], tmp_path: Path) -> None:
         across = rows["a -> b"]["previous"]
         assert across[0] == across[1]  # nobody's seed changes what one line of code says of everybody
     assert "as published" in result
+    tested = result["differences"]["stream"]
+    assert set(tested["in a"]) == set(CLASSICAL)
+    assert tested["a -> b"]["mru"][1] > 0  # which is never right
+    assert all(low <= points <= high for row in tested.values() for points, low, high in row.values())
 
 
 @pytest.mark.slow

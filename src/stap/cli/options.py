@@ -162,12 +162,22 @@ def load(module: str) -> Any:
         return extra(module)
 
 
+QUESTIONS = {  # of the studies that are no `Experiment`, as `stap report` heads them
+    "people": "How good is the model on people it never saw?",
+    "launch": "How good is it when somebody looks at the screen, beside launchers' rules?",
+    "loggers": "Does the model still beat the classics where a logger says less?",
+    "numbers": "What do smaller numbers and other strategies cost in accuracy?",
+    "many-apps": "What do more apps than virtual indices cost?",
+}
+
+
 def write_json(figures: dict[str, Any], path: Path | None, study: str = "", *shown: RenderableType) -> None:
     """What was printed, for programs; nothing where nobody asked. With a `study` it is a file for `stap report`."""
     if path is not None:
         if study:
             printed = [grid.data() for grid in _grids(shown)]
-            figures = {"provenance": {"study": study, **provenance()}, **figures} | (
+            asked = {"question": QUESTIONS[study]} if study in QUESTIONS else {}
+            figures = {"provenance": {"study": study, **asked, **provenance()}, **figures} | (
                 {"tables": printed} if printed else {}
             )
         with replacing(path) as draft:

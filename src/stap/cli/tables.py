@@ -156,14 +156,23 @@ def _ahead(title: str, table: dict[str, Any]) -> Grid:
     rows = _scores(table["predictors"])
     others = {metric: row["best"] for metric, row in lead.items() if row["best"]}
     if others:
-        rows.append(["stap over the best", *(f"{lead[metric]['points']:+.2f}" for metric in NAMES)])
+        rows.append(["stap over the best", *_tested(table["paired"], {m: row["points"] for m, row in lead.items()})])
     best = "; ".join(f"{metric} {name}" for metric, name in others.items())
     return Grid(
         f"{title}: {count:,} launches, percent",
         ("predictor", *NAMES),
         rows,
-        caption=f"best of the others: {best}\n" if others else "\n",
+        caption=f"best of the others: {best}{_explained(table['paired'])}\n" if others else "\n",
     )
+
+
+def _tested(paired: dict[str, Any], points: dict[str, float]) -> list[str]:
+    """Leads with their intervals, where there is more than one user."""
+    return [str(paired.get(metric, f"{points[metric]:+.2f}")) for metric in NAMES]
+
+
+def _explained(paired: dict[str, Any]) -> str:
+    return "; [95 % by paired bootstrap over users]; =: the test calls no winner" if paired else ""
 
 
 def _again(curve: dict[str, Any]) -> Grid:
@@ -181,9 +190,9 @@ def anew(title: str, figures: dict[str, Any]) -> Grid:
 
 def _beside(title: str, figures: dict[str, Any]) -> Grid:
     """Predictors, how far STAP is ahead of the others, and what nobody could have known."""
-    rows, margins = figures["predictors"], figures["margins"]
+    rows, margins, paired = figures["predictors"], figures["margins"], figures.get("paired", {})
     ahead = [
-        (label, *(f"{margins[metric][over]:+.2f}" for metric in NAMES))
+        (label, *_tested(paired.get(over, {}), {metric: row[over] for metric, row in margins.items()}))
         for over, label in (("over classical", "stap over the best classical"), ("over gbdt", "stap over gbdt"))
         if over in margins["HR@1"]
     ]
@@ -191,7 +200,9 @@ def _beside(title: str, figures: dict[str, Any]) -> Grid:
         f"{title}, {rows['stap']['n']:,} predictions, stream protocol, percent",
         ("predictor", *NAMES),
         [*_scores(rows), *ahead],
-        caption="; ".join(f"{label}: {value:.2f}" for label, value in figures["oracle"].items()) + "\n",
+        caption="; ".join(f"{label}: {value:.2f}" for label, value in figures["oracle"].items())
+        + _explained(paired.get("over classical", {}))
+        + "\n",
     )
 
 

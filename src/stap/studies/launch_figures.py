@@ -13,7 +13,7 @@ from stap.evaluate import LaunchRanks, report_launches
 from stap.events import Bools, Corpus, Floats
 from stap.metrics import NAMES
 from stap.predictors.again import PAUSES
-from stap.studies.people_figures import calibration, everyone
+from stap.studies.people_figures import ahead, calibration, everyone
 
 SCOPES = ("pooled", "pause", "at_once", "home", "resumed", "foreseen")
 WATCHED = ("stap", "blend")  # whose probabilities are looked at
@@ -76,7 +76,7 @@ def figures(launched: Launched) -> dict[str, Any]:
     own = launched.ranks["stap"]
     return {
         "users": len(users),
-        **{scope: _table({name: entry[scope] for name, entry in reports.items()}) for scope in SCOPES},
+        **{scope: _table({name: entry[scope] for name, entry in reports.items()}, launched, scope) for scope in SCOPES},
         "intervals": {name: entry["interval"] for name, entry in reports.items()},
         "worst user": min(compared, key=lambda row: row["margin"]) if compared else None,
         "by user": users,
@@ -89,11 +89,26 @@ def figures(launched: Launched) -> dict[str, Any]:
     }
 
 
-def _table(rows: dict[str, Any]) -> dict[str, Any] | None:
-    """Everybody's figures and STAP's lead over the best of all others; None where the log cannot tell."""
+def _table(rows: dict[str, Any], launched: Launched, scope: str) -> dict[str, Any] | None:
+    """Everybody's figures, STAP's lead over the best of all others, and its test; None where the log cannot tell."""
     if rows["stap"] is None:
         return None
-    return {"predictors": rows, "lead": {metric: _lead(rows, metric) for metric in NAMES if metric in rows["stap"]}}
+    lead = {metric: _lead(rows, metric) for metric in NAMES if metric in rows["stap"]}
+    which = _which(launched.ranks["stap"], scope)
+    rank = {name: (row.foreseen if scope == "foreseen" else row.rank)[which] for name, row in launched.ranks.items()}
+    best = {metric: row["best"] for metric, row in lead.items()}
+    return {"predictors": rows, "lead": lead, "paired": ahead(rank, launched.ranks["stap"].user[which], best)}
+
+
+def _which(ranks: LaunchRanks, scope: str) -> Bools:
+    """(n,) the launches of a kind; all of them where it is none."""
+    kinds: dict[str, Bools] = {
+        "pause": ranks.paused,
+        "at_once": ~ranks.paused,
+        "home": ranks.home == 1,
+        "resumed": ranks.same & (ranks.home == 0),
+    }
+    return kinds.get(scope, np.ones(len(ranks.rank), bool))
 
 
 def _lead(rows: dict[str, dict[str, float]], metric: str) -> dict[str, Any]:

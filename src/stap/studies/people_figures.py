@@ -10,7 +10,7 @@ import numpy as np
 
 from stap.errors import BadInput
 from stap.events import NO_LABEL, Bools, Corpus, Floats, Ints, Longs
-from stap.metrics import NAMES, by_user, calibration_error, intervals, summary
+from stap.metrics import NAMES, Difference, by_user, calibration_error, intervals, paired, summary, tally_users
 from stap.predictors import CLASSICAL
 
 COLD = 100  # usages of each user: the cold start
@@ -55,8 +55,8 @@ def figures(streamed: Streamed) -> dict[str, Any]:
     rank, users = streamed.rank, everyone(_scores(streamed))
     return {
         "users": len(users),
-        "pooled": _table(streamed),
-        f"first {COLD}": _table(streamed, streamed.usage < COLD),
+        "pooled": _tested(streamed),
+        f"first {COLD}": _tested(streamed, streamed.usage < COLD),
         "intervals": {name: intervals(ranks, streamed.user) for name, ranks in rank.items()},
         "worst user": min(users, key=lambda row: row["margin"]),
         "by user": users,
@@ -83,6 +83,27 @@ def _table(streamed: Streamed, which: Bools | slice = slice(None)) -> dict[str, 
             "HR@1 of the best first choice": 100 * float(first.any(axis=0).mean()),
         },
     }
+
+
+def _tested(streamed: Streamed, which: Bools | slice = slice(None)) -> dict[str, Any]:
+    """With the paired test of each margin: whether other people would have had the same winner."""
+    table = _table(streamed, which)
+    rank = {name: ranks[which] for name, ranks in streamed.rank.items()}
+    rivals = {"over classical": {metric: row["best classical"] for metric, row in table["margins"].items()}}
+    if "gbdt" in rank:
+        rivals["over gbdt"] = dict.fromkeys(NAMES, "gbdt")
+    return table | {"paired": {over: ahead(rank, streamed.user[which], names) for over, names in rivals.items()}}
+
+
+def ahead(rank: Mapping[str, Ints], user: Longs, rival: Mapping[str, str | None]) -> dict[str, Difference]:
+    """metric -> points by which STAP is ahead of that metric's rival, over users; empty for fewer than two."""
+    users = int(user.max(initial=-1)) + 1
+    own, found = tally_users(rank["stap"], user, users), {}
+    for name in dict.fromkeys(each for each in rival.values() if each is not None):
+        for metric, difference in paired(own, tally_users(rank[name], user, users)).items():
+            if rival.get(metric) == name:
+                found[metric] = difference
+    return found
 
 
 def _margin(rows: dict[str, dict[str, float]], metric: str) -> dict[str, Any]:

@@ -190,11 +190,8 @@ def _differences(rows: Mapping[str, Mapping[int, Users]]) -> dict[str, dict[str,
 
 
 def points(found: Difference | None) -> str:
-    """As a table says them; = where the test calls no winner."""
-    if found is None:
-        return "-"
-    sign = "" if found.told_apart else "= "
-    return f"{sign}{found.points:+.2f} [{found.low:+.2f}, {found.high:+.2f}]"
+    """As a table says them; nothing is said of one person."""
+    return "-" if found is None else str(found)
 
 
 def published(rows: Mapping[str, Mapping[str, tuple[float, ...]]]) -> Grid:
