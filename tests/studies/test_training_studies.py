@@ -228,3 +228,6 @@ def test_all_are_planned_once(tmp_path: Path) -> None:
     assert len(set(names)) == len(names)
     known = {command.name for command in study_commands.registered_commands}
     assert set(names) <= known
+    assert not {"rivals", "newcomers"} & set(names)  # four people are too few to share out
+    enough = [each.name for each in plan("toy", (PEOPLE, PEOPLE._replace(name="ten", made=10)), 3, tmp_path)]
+    assert {"rivals", "newcomers"} <= set(enough)
