@@ -19,6 +19,7 @@ from stap.report.exports import latex, table_csv
 from stap.report.paper import PARTS, performance
 from stap.report.results import read
 from stap.report.scale import Scale
+from stap.report.svg import COLOURS
 from stap.terminal import Grid
 
 ROOT = Path(__file__).parents[2]
@@ -183,3 +184,23 @@ def test_ticks_by_hand() -> None:
     assert ticks(3, 30, "log") == ["5", "10", "20"]
     halfway = Scale({"scale": "log", "limits": [1, 100], "names": [], "base": 10.0}, 0, 100)
     assert (halfway.at(10), halfway.at(0), halfway.at(None)) == (50.0, None, None)
+
+
+def test_colours_of_our_figures_can_be_seen_in_dark_and_light() -> None:
+    """The page has a dark and a light one of those it knows; any other has to stand out from both grounds."""
+
+    def light(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    charts = [
+        (found.name, chart)
+        for found in read([Path(__file__).parents[2] / "docs" / "results"])
+        for chart in found.charts
+    ]
+    own = {(name, each["colour"].lower()) for name, chart in charts for each in chart["series"]}
+    for name, colour in sorted(own):
+        if colour not in COLOURS:
+            assert 1.05 / (light(colour) + 0.05) > 2.2, f"{name}: {colour} on white"
+            assert (light(colour) + 0.05) / (light("#12171c") + 0.05) > 2.2, f"{name}: {colour} on dark"

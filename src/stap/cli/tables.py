@@ -156,7 +156,7 @@ def _ahead(title: str, table: dict[str, Any]) -> Grid:
     rows = _scores(table["predictors"])
     others = {metric: row["best"] for metric, row in lead.items() if row["best"]}
     if others:
-        rows.append(["stap over the best", *_tested(table["paired"], {m: row["points"] for m, row in lead.items()})])
+        rows += _lead("stap over the best", {metric: row["points"] for metric, row in lead.items()}, table["paired"])
     best = "; ".join(f"{metric} {name}" for metric, name in others.items())
     return Grid(
         f"{title}: {count:,} launches, percent",
@@ -166,13 +166,17 @@ def _ahead(title: str, table: dict[str, Any]) -> Grid:
     )
 
 
-def _tested(paired: dict[str, Any], points: dict[str, float]) -> list[str]:
-    """Leads with their intervals, where there is more than one user."""
-    return [str(paired.get(metric, f"{points[metric]:+.2f}")) for metric in NAMES]
+def _lead(label: str, points: dict[str, float], paired: dict[str, Any]) -> list[list[str | Text]]:
+    """By how many points STAP is ahead, and below it the interval, where there is more than one user."""
+    level = {metric for metric, found in paired.items() if not found.told_apart}
+    rows: list[list[str | Text]] = [[label, *("= " * (metric in level) + f"{points[metric]:+.2f}" for metric in NAMES)]]
+    if paired:
+        rows.append(["between", *(f"[{paired[name].low:+.2f}, {paired[name].high:+.2f}]" for name in NAMES)])
+    return rows
 
 
 def _explained(paired: dict[str, Any]) -> str:
-    return "; [95 % by paired bootstrap over users]; =: the test calls no winner" if paired else ""
+    return "; between: 95 % by paired bootstrap over users; =: the test calls no winner" if paired else ""
 
 
 def _again(curve: dict[str, Any]) -> Grid:
@@ -192,9 +196,10 @@ def _beside(title: str, figures: dict[str, Any]) -> Grid:
     """Predictors, how far STAP is ahead of the others, and what nobody could have known."""
     rows, margins, paired = figures["predictors"], figures["margins"], figures.get("paired", {})
     ahead = [
-        (label, *_tested(paired.get(over, {}), {metric: row[over] for metric, row in margins.items()}))
+        row
         for over, label in (("over classical", "stap over the best classical"), ("over gbdt", "stap over gbdt"))
         if over in margins["HR@1"]
+        for row in _lead(label, {metric: each[over] for metric, each in margins.items()}, paired.get(over, {}))
     ]
     return Grid(
         f"{title}, {rows['stap']['n']:,} predictions, stream protocol, percent",

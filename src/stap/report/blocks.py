@@ -92,8 +92,12 @@ def _figures(grid: Grid, column: int) -> bool:
 
 def _cell(words: str, where: Source) -> Html:
     if not NUMBER.fullmatch(words):
-        return tag("td", words, class_="w" if len(words) > SHORT else "n" if len(words) <= WORD else None)
-    return tag("td", tag("a", words, href=f"#{where.anchor}", tabindex="-1"), class_="n")
+        return tag(
+            "td",
+            words.replace("± ", "±\xa0"),
+            class_="w" if len(words) > SHORT else "n" if len(words) <= WORD else None,
+        )
+    return tag("td", tag("a", words.replace("± ", "±\xa0"), href=f"#{where.anchor}", tabindex="-1"), class_="n")
 
 
 def _width(grid: Grid) -> int:

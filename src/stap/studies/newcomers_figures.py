@@ -15,7 +15,7 @@ from stap.studies.experiment import Found
 from stap.studies.rivals_figures import difference, points, pooled
 from stap.terminal import Grid
 
-OTHERS = {"mfu": "#bbbbbb", "previous": "#888888", "blend": "#222222", "stap": "#d55e00"}
+OTHERS = {"mfu": "#999999", "previous": "#666666", "blend": "#22303f", "stap": "#d55e00"}
 COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 EXPLAINED = (
     "Models trained on what came before a day, asked about what came after. Left: answers by how often the person had "
