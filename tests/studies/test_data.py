@@ -18,10 +18,12 @@ from stap.published import PUBLISHED
 from stap.studies.populations import populations
 
 
-def test_people_are_named() -> None:
-    found = populations(["a.tsv"], [], ["mine=x.csv", "mine=y.csv", "odd=a=b.csv"], "data")
+def test_people_are_named(tmp_path: Path) -> None:
+    lsapp = tmp_path / "a.tsv"
+    lsapp.touch()
+    found = populations([str(lsapp), "-"], [], ["mine=x.csv", "mine=y.csv", "odd=a=b.csv"], "data")
     assert [(people.name, people.logs) for people in found] == [
-        ("LSApp", ("a.tsv",)),
+        ("LSApp", (str(lsapp), "-")),
         ("mine", ("x.csv", "y.csv")),
         ("odd", ("a=b.csv",)),
     ]

@@ -52,7 +52,7 @@ def _read(logs: tuple[str, ...]) -> Corpus:
 def _there(name: str, files: Sequence[str]) -> None:
     """Whoever has not got the paper's data yet is told where it is."""
     for file in files:
-        if name in PAPER and not Path(file).exists():
+        if file != "-" and not Path(file).exists():
             raise BadInput(file, "no such file", f"check the name, or get {PAPER[name]}")
 
 
