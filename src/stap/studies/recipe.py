@@ -59,7 +59,8 @@ class Trains(Experiment):
         return {"data": {each.name: each.about() for each in self.people}, "seeds": list(self.seeds)}
 
 
-PURE = replace(PRESETS["pure"], task="paper", average=0.0)  # its switches, for the paper's task on the people there are
+# Its switches, for the paper's task on the people there are.
+PURE = replace(PRESETS["pure"], task="paper", average=0.0, among_seen=False)
 RECIPES: dict[Scale, tuple[TrainConfig, int, int | None]] = {
     "paper": (PRESETS["paper"], 0, None),
     "here": (

@@ -17,6 +17,7 @@ from stap.engine import EngineModel
 from stap.events import NO_LABEL, Corpus
 from stap.metrics import NAMES
 from stap.model.config import ModelConfig
+from stap.model.score import summed_loss
 from stap.train.config import TrainConfig
 from stap.train.presets import preset, without
 from stap.train.run import train
@@ -57,7 +58,7 @@ def test_the_preset_is_the_paper_with_every_switch() -> None:
         assert getattr(model, switch)
         assert not getattr(paper.model, switch)
         assert getattr(without(_PURE, switch).model, switch) == getattr(ModelConfig(), switch)
-    for switch in ("zero_outputs", "muon", "curriculum"):
+    for switch in ("zero_outputs", "among_seen", "muon", "curriculum"):
         assert getattr(_PURE, switch)
         assert not getattr(paper, switch)
         assert not getattr(without(_PURE, switch), switch)
@@ -97,7 +98,8 @@ def test_a_teacher_says_what_the_engine_says_after_each_close(people: Corpus) ->
 
 
 def test_the_loss_is_of_labels_and_of_the_teacher(people: Corpus, taught: TrainConfig) -> None:
-    """Worked out one event at a time."""
+    """Worked out one event at a time, over all of V."""
+    taught = replace(taught, among_seen=False)
     made = Pure(people, taught).epoch(0, 0)
     which = made.batch(0)[:2]
     model = fresh(taught)
@@ -120,13 +122,12 @@ def test_the_loss_is_of_labels_and_of_the_teacher(people: Corpus, taught: TrainC
 
 def test_among_apps_seen_so_far_nothing_else_counts(people: Corpus, taught: TrainConfig) -> None:
     """Worked out one event at a time: others weigh nothing, and an app's first opening is nobody's fault."""
-    settings = replace(taught, among_seen=True)
-    made = Pure(people, settings).epoch(0, 0)
-    model = fresh(settings)
+    made = Pure(people, taught).epoch(0, 0)
+    model = fresh(taught)
     *inputs, label, said, share = made.tensors(made.batch(0)[:2])
     with torch.inference_mode():
         logits = model(*inputs)
-        loss, own = Objective(model, settings)(*inputs, label, said, share).tolist()
+        loss, own = Objective(model, taught)(*inputs, label, said, share).tolist()
     wanted = labels = 0.0
     for b, n in np.argwhere(label.numpy() != NO_LABEL).tolist():
         known = sorted(set(inputs[0][b, : n + 1].tolist()))
@@ -143,9 +144,11 @@ def test_among_apps_seen_so_far_nothing_else_counts(people: Corpus, taught: Trai
 
 
 def test_without_a_teacher_it_is_the_paper_s_loss(people: Corpus) -> None:
-    made = Pure(people, TINY).epoch(0, 0)
-    loss, own = Objective(fresh(TINY), TINY)(*made.tensors(made.batch(0))).tolist()
-    assert loss == own
+    settings = replace(TINY, among_seen=False)
+    made, model = Pure(people, settings).epoch(0, 0), fresh(settings)
+    *inputs, label, said, share = made.tensors(made.batch(0))
+    loss, own = Objective(model, settings)(*inputs, label, said, share).tolist()
+    assert loss == own == pytest.approx(summed_loss(model(*inputs), label).item())
 
 
 def test_the_same_people_stay_for_some_rounds_under_other_phis(people: Corpus) -> None:

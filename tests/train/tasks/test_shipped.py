@@ -43,6 +43,7 @@ OTHERS = (
     "mixed_keys",
     "pointing_heads",
     "zero_outputs",
+    "among_seen",
     "teacher",
 )  # other tasks' parts
 PARTS = [part for part in WITHOUT if part not in OTHERS]
